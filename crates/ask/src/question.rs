@@ -118,6 +118,16 @@ pub enum Danger {
     High,
 }
 
+impl Danger {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Danger::Low => "low",
+            Danger::Normal => "normal",
+            Danger::High => "high",
+        }
+    }
+}
+
 /// The state of a question.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "state", rename_all = "snake_case")]

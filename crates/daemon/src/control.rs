@@ -1,5 +1,5 @@
 //! hob's own methods on control connections, in addition to those of MCP and of the parts: `status`, `shutdown`,
-//! `events/subscribe`.
+//! `events/subscribe`, `rooms/next`.
 
 use std::sync::{Arc, Weak};
 
@@ -8,13 +8,16 @@ use mcp::tool::{Context, NotifyError};
 use mcp::wire::build::RpcError;
 use mcp::wire::code::{INTERNAL, INVALID_PARAMS};
 use project::Caller;
-use serde::Deserialize;
+use project::rooms::{NEXT, Rooms};
+use serde::{Deserialize, Serialize};
 use serde_json::json;
 use serde_json::value::{RawValue, to_raw_value};
 use tokio::sync::broadcast::error::RecvError;
 
 use crate::daemon::Daemon;
 use crate::journal::Entry;
+use crate::parts::Stores;
+use crate::rooms;
 use crate::status::Status;
 
 /// The notification for one journal entry.
@@ -22,16 +25,34 @@ const ENTRY: &str = "events/entry";
 
 /// Adds the methods to a server. They hold the daemon weakly: the daemon holds the server.
 pub(crate) fn add_methods(server: Server, daemon: &Arc<Daemon>) -> Server {
-    let [status_of, shutdown_of, events_of] = [(); 3].map(|()| Arc::downgrade(daemon));
+    let [status_of, shutdown_of, events_of, rooms_of] = [(); 4].map(|()| Arc::downgrade(daemon));
     server
         .method("status", move |_, _| status(status_of.clone()))
         .method("shutdown", move |cx, params| shutdown(shutdown_of.clone(), cx, params))
         .method("events/subscribe", move |cx, params| subscribe(events_of.clone(), cx, params))
+        .method(NEXT, move |cx, params| rooms_next(rooms_of.clone(), cx, params))
 }
 
 async fn status(daemon: Weak<Daemon>) -> Result<Box<RawValue>, RpcError> {
     let daemon = there(&daemon)?;
-    result(&Status::from_daemon(&daemon))
+    let (snapshot, _) = daemon.rooms.current(&daemon, Stores::AsTheyAre).await;
+    result(&StatusWithRooms { status: Status::from_daemon(&daemon), rooms: &snapshot.rooms })
+}
+
+#[derive(Serialize)]
+struct StatusWithRooms<'a> {
+    #[serde(flatten)]
+    status: Status,
+    rooms: &'a Rooms,
+}
+
+async fn rooms_next(
+    daemon: Weak<Daemon>,
+    cx: Context,
+    params: Option<Box<RawValue>>,
+) -> Result<Box<RawValue>, RpcError> {
+    let snapshot = rooms::next(&daemon, &cx, parse(params)?).await;
+    result(&*snapshot.ok_or_else(|| RpcError::new(INTERNAL, "the daemon is ending"))?)
 }
 
 /// The parameters of `shutdown`.

@@ -13,6 +13,7 @@ use tokio::sync::watch;
 use crate::connections::Connections;
 use crate::journal::Journal;
 use crate::parts::Parts;
+use crate::rooms::Latest;
 
 /// The minimum line limit for an agent's hook event: `hob hook` accepts 6 MiB, and each byte may be encoded as six.
 const HOOK_LINE: usize = 40 * 1024 * 1024;
@@ -24,9 +25,13 @@ pub(crate) struct Daemon {
     /// The id of this daemon process: a different value means that the previous process's sessions are gone.
     pub life: String,
     pub started: Instant,
+    /// The same time in milliseconds since 1970.
+    pub started_ms: u64,
     pub journal: Arc<Journal>,
     pub connections: Arc<Connections>,
     pub parts: Parts,
+    /// The rows that faces show.
+    pub rooms: Latest,
     /// The address that HTTP is served on, and the file with its token.
     pub http: Option<(SocketAddr, PathBuf)>,
     /// The reason for stopping, once the daemon stops.

@@ -12,7 +12,7 @@ use project::journal::{self, Event};
 use serde::Serialize;
 use serde_json::value::{RawValue, to_raw_value};
 use tokio::runtime;
-use tokio::sync::broadcast;
+use tokio::sync::{broadcast, watch};
 
 use crate::log::CappedFile;
 
@@ -70,6 +70,8 @@ pub(crate) struct Journal {
     /// `None` if the disk is unusable: front-ends and tests read the journal in memory. Locked before the state.
     file: Mutex<Option<CappedFile>>,
     subscribers: broadcast::Sender<Arc<Entry>>,
+    /// The number of the last entry.
+    changes: watch::Sender<u64>,
 }
 
 struct State {
@@ -93,7 +95,14 @@ impl Journal {
     fn with(file: Option<CappedFile>) -> Arc<Journal> {
         let state = State { last: 0, kept: VecDeque::with_capacity(KEPT), unwritten: Vec::new() };
         let subscribers = broadcast::channel(BEHIND).0;
-        Arc::new_cyclic(|me| Journal { me: me.clone(), state: Mutex::new(state), file: Mutex::new(file), subscribers })
+        let changes = watch::channel(0).0;
+        Arc::new_cyclic(|me| Journal {
+            me: me.clone(),
+            state: Mutex::new(state),
+            file: Mutex::new(file),
+            subscribers,
+            changes,
+        })
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -114,6 +123,7 @@ impl Journal {
         state.kept.push_back(Arc::clone(&entry));
         // Sent under the lock, so that subscribers see entries in order. There may be no subscribers.
         let _ = self.subscribers.send(entry);
+        self.changes.send_replace(state.last);
         drop(state);
         match runtime::Handle::try_current() {
             Ok(_) if !rare && !is_first => {}
@@ -143,6 +153,19 @@ impl Journal {
         let state = self.lock();
         let kept = state.kept.iter().filter(|entry| entry.seq > since).cloned().collect();
         (kept, self.subscribers.subscribe())
+    }
+
+    /// Returns the kept entries after number `since`.
+    pub(crate) fn since(&self, since: u64) -> Vec<Arc<Entry>> {
+        let state = self.lock();
+        // The newest entries are at the end, and usually only few are new.
+        let new = state.kept.iter().rev().take_while(|entry| entry.seq > since).count();
+        state.kept.range(state.kept.len() - new..).cloned().collect()
+    }
+
+    /// Returns a receiver that is notified of every record.
+    pub(crate) fn changes(&self) -> watch::Receiver<u64> {
+        self.changes.subscribe()
     }
 }
 

@@ -18,6 +18,7 @@ mod log;
 mod notify;
 
 pub mod parts;
+mod rooms;
 mod secrets;
 mod standalone;
 mod status;

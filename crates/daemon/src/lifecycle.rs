@@ -26,6 +26,7 @@ use crate::daemon::Daemon;
 use crate::http::{Http, HttpError};
 use crate::journal::Journal;
 use crate::parts::{ChoiceError, Parts};
+use crate::rooms::Latest;
 use crate::{detach, listener, log, parts};
 
 /// The time to wait for another daemon that is starting or stopping.
@@ -228,9 +229,11 @@ async fn serve_until_stopped(
         config,
         life,
         started: Instant::now(),
+        started_ms: project::journal::now(),
         journal,
         connections,
         parts,
+        rooms: Latest::default(),
         http: http.as_ref().map(|http| (http.address, http.token_file.clone())),
         stop: watch::channel(None).0,
     });

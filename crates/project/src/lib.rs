@@ -29,6 +29,7 @@ pub mod private;
 pub mod regular;
 mod request;
 mod results;
+pub mod rooms;
 mod root;
 mod root_note;
 mod runtime_dir;

@@ -22,6 +22,7 @@ pub mod query;
 mod resolve;
 mod resources;
 pub mod result;
+pub mod rooms;
 mod running;
 pub mod sandboxed;
 pub mod session;

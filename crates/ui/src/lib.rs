@@ -1,3 +1,6 @@
-//! User interfaces for people. So far: terminal forms for answering questions.
+//! User interfaces for people on a terminal: [`form`] answers a question, [`top`] shows the rooms of a project.
 
+mod editor;
 pub mod form;
+mod terminal;
+pub mod top;

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
+use project::rooms::WorkRow;
 use tokio::sync::watch;
 use tokio::time::timeout;
 
@@ -62,6 +63,14 @@ impl Facts {
         if let Some(issue) = issue {
             known.issue = issue.map(|issue| (issue, now));
         }
+    }
+
+    /// Returns the rows of the worktrees with cached facts, by path. Runs nothing.
+    pub(crate) fn rows(&self) -> Vec<WorkRow> {
+        let all = self.0.lock();
+        let mut rows: Vec<WorkRow> = all.iter().map(|(worktree, known)| known.row(worktree)).collect();
+        rows.sort_by(|one, other| one.worktree.cmp(&other.worktree));
+        rows
     }
 
     /// See [`crate::Work::fact`].
@@ -136,6 +145,24 @@ impl CachedFacts {
             "work.issue" => issue.map(|(id, _)| id.clone()),
             "work.issue.status" => issue.map(|(_, status)| status.clone()),
             name => self.git.as_ref().and_then(|(facts, _)| facts.get(name).cloned()),
+        }
+    }
+
+    fn row(&self, worktree: &Path) -> WorkRow {
+        let fact = |name: &str| self.git.as_ref().and_then(|(facts, _)| facts.get(name));
+        let has = |name: &str| fact(name).is_some_and(|value| value == "true");
+        let unfinished = [
+            has("work.dirty").then(|| "changed files".to_owned()),
+            has("work.unpushed").then(|| "commits that are not pushed".to_owned()),
+            fact("work.operation").map(|operation| format!("a {operation} in progress")),
+        ];
+        WorkRow {
+            worktree: worktree.to_string_lossy().into_owned(),
+            branch: branch(worktree).or_else(|| self.branch.clone()).unwrap_or_else(|| "no branch".to_owned()),
+            unfinished: unfinished.into_iter().flatten().collect::<Vec<_>>().join(", "),
+            pull_request: None,
+            issue: self.issue.as_ref().map(|((id, status), _)| format!("issue {id}: {status}")),
+            checks: self.checks.as_ref().map(|(checks, _)| checks.clone()),
         }
     }
 

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use project::Caller;
+use project::rooms::WorkRow;
 
 use crate::around::OtherParts;
 use crate::changed::LastCalls;
@@ -111,6 +112,11 @@ impl Work {
         env: impl FnOnce() -> BTreeMap<String, String>,
     ) -> Option<String> {
         self.facts.fact(name, worktree, env, &self.looks, self.settings.base.as_deref()).await
+    }
+
+    /// Returns the rows of the worktrees that agents asked about, as last known. Runs nothing.
+    pub fn rows(&self) -> Vec<WorkRow> {
+        self.facts.rows()
     }
 
     /// Queries git about the caller's worktree.

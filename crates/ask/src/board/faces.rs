@@ -9,6 +9,7 @@ use std::time::Duration;
 use mcp::tool::Context;
 use parking_lot::Mutex;
 use project::journal;
+use project::rooms::QuestionRow;
 use serde_json::{Value, json};
 use tokio::sync::watch;
 use tokio::time::Instant;
@@ -62,6 +63,25 @@ impl Board {
         };
         let named: Vec<String> = open.map(named).collect();
         (!named.is_empty()).then(|| format!("no answer from your user yet: {}; ask_list shows more", named.join(", ")))
+    }
+
+    /// Returns the open questions as rows, oldest first.
+    pub fn rows(&self) -> Vec<QuestionRow> {
+        let state = self.state.lock();
+        let open = state.questions.values().map(|held| &held.question).filter(|question| question.is_open());
+        let row = |question: &Question| QuestionRow {
+            id: question.id.clone(),
+            worktree: question.asker.worktree.to_string_lossy().into_owned(),
+            agent: question.asker.agent.clone().or_else(|| question.asker.client.clone()).unwrap_or_default(),
+            pid: question.asker.pid,
+            title: question.title.clone(),
+            danger: question.danger.as_str().to_owned(),
+            urgent: question.urgent,
+            asked_at: question.asked_ms,
+            expires_at: question.expires_ms,
+            state: "open".to_owned(),
+        };
+        open.map(row).collect()
     }
 
     /// Registers this connection as a face until it ends.

@@ -18,6 +18,15 @@ use crate::Board;
 pub const CORE: &[&str] =
     &[confirm_action::ConfirmAction::NAME, select_option::SelectOption::NAME, request_guidance::RequestGuidance::NAME];
 
+/// The tools whose calls wait for a person.
+pub const WAITING: &[&str] = &[
+    ask_form::AskForm::NAME,
+    ask_wait::AskWait::NAME,
+    confirm_action::ConfirmAction::NAME,
+    request_guidance::RequestGuidance::NAME,
+    select_option::SelectOption::NAME,
+];
+
 /// Returns the tools under the predecessor's names: those that ask, and the one that waits.
 pub fn tidepool(board: &Arc<Board>) -> Vec<Arc<dyn AnyTool>> {
     vec![

@@ -13,6 +13,7 @@ use ::hooks::service::{AgentContext, AgentEvent, HostFuture, PersonQuestion, Per
 use mcp::server::Server;
 use mcp::tool::Context;
 use project::config::Section;
+use project::rooms::{Minute, Rooms};
 use project::{Caller, ancestry};
 use serde_json::json;
 
@@ -109,7 +110,7 @@ impl Part for AskPart {
 }
 
 fn capabilities(board: &Arc<Board>) -> Capabilities {
-    let [pending, asking, served] = [(); 3].map(|()| board.clone());
+    let [pending, asking, served, listed] = [(); 4].map(|()| board.clone());
     Capabilities {
         pending: Some(Box::new(move |cx| {
             let waiting = cx.caller::<Caller>().and_then(|caller| pending.waiting(&caller.worktree));
@@ -118,6 +119,11 @@ fn capabilities(board: &Arc<Board>) -> Capabilities {
         agent_context: Some(Arc::new(LateAnswers(board.clone()))),
         person: Some(Box::new(move |question| Box::pin(ask(asking.clone(), question)))),
         methods: Some(Box::new(move |server, surface| methods(served.clone(), server, surface))),
+        rows: Some(Box::new(move |_| {
+            let rooms = Rooms { questions: listed.rows(), ..Rooms::default() };
+            Box::pin(std::future::ready(rooms))
+        })),
+        waiting_tools: ::ask::tools::WAITING.iter().map(|tool| (*tool, Minute::WaitingForYou)).collect(),
         ..Capabilities::default()
     }
 }

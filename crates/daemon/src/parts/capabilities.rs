@@ -11,6 +11,7 @@ use mcp::prompt::{AnyPrompt, Prompts};
 use mcp::resource::{Resources, TemplateError};
 use mcp::server::Server;
 use mcp::tool::{AnyTool, Context, Declaration};
+use project::rooms::{Minute, Rooms};
 
 use super::{BoxFuture, Part};
 
@@ -43,6 +44,20 @@ pub(crate) struct Capabilities {
     /// Returns the names of the sessions that would be lost if the daemon ended.
     pub sessions: Option<Box<dyn Fn() -> Vec<String> + Send + Sync>>,
     pub http_identity: Option<Arc<dyn HttpIdentity>>,
+    /// Returns the part's rows for faces; of agents, the registered ones. Called up to ten times a second while a person
+    /// looks, so it must be cheap.
+    pub rows: Option<Box<dyn Fn(Stores) -> BoxFuture<'static, Rooms> + Send + Sync>>,
+    /// The tools whose calls wait for a message or for a person.
+    pub waiting_tools: Vec<(&'static str, Minute)>,
+}
+
+/// Whether a part opens a store that was not needed so far, to list its rows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Stores {
+    /// Only open stores are read.
+    AsTheyAre,
+    /// Existing stores are opened.
+    Opened,
 }
 
 /// The kind of connection, which determines the methods in addition to the tools.

@@ -3,6 +3,8 @@
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
 
 use ::hooks::context::{Memory, Moment, Piece};
 use ::hooks::service::{AgentContext, AgentEvent, HostFuture};
@@ -16,13 +18,15 @@ pub use ::mail::opening::home;
 use ::mail::{AgentName, IsHere, MailSettings, SessionId, opening};
 use mcp::server::Server;
 use mcp::tool::{Context, Declaration};
+use parking_lot::Mutex;
 use project::config::Section;
+use project::rooms::{Minute, Rooms};
 use project::{Config, Project};
 use serde_json::json;
 
 use super::{
     Annotation, BoxFuture, Capabilities, Finding, Health, HttpAgent, HttpIdentity, Part, PartStatus, Run, Setup,
-    Surface, Toolset,
+    Stores, Surface, Toolset,
 };
 use crate::connections::Connections;
 
@@ -46,10 +50,21 @@ impl Part for MailPart {
     fn open(setup: &Setup<'_>) -> MailPart {
         let journal = setup.journal.clone();
         let is_here = setup.connections.map(|connections| is_here(setup.project, connections.clone()));
-        let journal = Arc::new(move |record| journal.record(record));
+        let changes = Arc::<AtomicU64>::default();
+        let counted = changes.clone();
+        let journal = Arc::new(move |record| {
+            journal.record(record);
+            counted.fetch_add(1, Ordering::Relaxed);
+        });
         let (callers, home) = opening::callers(setup.project, setup.config, journal, is_here);
         let (root, identities) = (setup.project.root().to_owned(), setup.project.state_dir().join("identities"));
         let [pending, named] = [(); 2].map(|()| callers.clone());
+        let mail_rows = Arc::new(MailRows {
+            callers: callers.clone(),
+            identities: identities.clone(),
+            changes,
+            read: Mutex::default(),
+        });
         let methods = {
             let (callers, home) = (callers.clone(), home.clone());
             move |server, surface| methods(&callers, &home, &root, server, surface)
@@ -64,6 +79,8 @@ impl Part for MailPart {
             agent_context: Some(Arc::new(PendingMail { callers: callers.clone(), identities })),
             http_identity: Some(Arc::new(TokenHolders(callers.clone()))),
             methods: Some(Box::new(methods)),
+            rows: Some(Box::new(move |stores| Box::pin(mail_rows.clone().read(stores)))),
+            waiting_tools: vec![(::mail::tools::WAITING, Minute::WaitingForMail)],
             ..Capabilities::default()
         });
         MailPart { callers, home: Some(home) }
@@ -138,6 +155,45 @@ impl Part for MailPart {
 
     fn section() -> Option<Section> {
         Some(Section::for_settings::<MailSettings>())
+    }
+}
+
+/// The rows of mail and of registered agents, read again after a change here, and now and then for changes elsewhere.
+struct MailRows {
+    callers: Arc<Callers>,
+    /// The directory of the agents' names, which is created with the first one.
+    identities: PathBuf,
+    /// Counts the changes by this daemon.
+    changes: Arc<AtomicU64>,
+    /// The last rows, with the count and the time at which they were read.
+    read: Mutex<Option<(u64, Instant, Rooms)>>,
+}
+
+impl MailRows {
+    /// The age up to which rows are used if nothing changed here.
+    const FRESH: Duration = Duration::from_secs(2);
+
+    async fn read(self: Arc<Self>, stores: Stores) -> Rooms {
+        let mail = match self.callers.opened().await {
+            None if stores == Stores::Opened && self.identities.exists() => self.callers.mail().await.ok(),
+            opened => opened,
+        };
+        let Some(mail) = mail else { return Rooms::default() };
+        let count = self.changes.load(Ordering::Relaxed);
+        if let Some((_, _, rooms)) =
+            self.read.lock().as_ref().filter(|(of, at, _)| *of == count && at.elapsed() < Self::FRESH)
+        {
+            return rooms.clone();
+        }
+        match mail.rows().await {
+            Ok((agents, mail)) => {
+                let rooms = Rooms { agents, mail, ..Rooms::default() };
+                *self.read.lock() = Some((count, Instant::now(), rooms.clone()));
+                rooms
+            }
+            // The last known rows, while the store is unavailable.
+            Err(_) => self.read.lock().as_ref().map(|(.., rooms)| rooms.clone()).unwrap_or_default(),
+        }
     }
 }
 

@@ -29,7 +29,7 @@ use project::{Config, Project};
 use serde_json::{Map, Value};
 
 pub(crate) use self::capabilities::{
-    Annotation, Capabilities, HttpAgent, HttpIdentity, Live, LiveTools, OpenPart, OpenParts, Run, Surface,
+    Annotation, Capabilities, HttpAgent, HttpIdentity, Live, LiveTools, OpenPart, OpenParts, Run, Stores, Surface,
 };
 use self::choice::Catalog;
 pub use self::choice::ChoiceError;

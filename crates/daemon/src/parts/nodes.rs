@@ -1,16 +1,19 @@
 //! Nodes, functions whose body is a prompt, in the daemon.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use ::nodes::Record;
 use ::nodes::registry::{Served, Worktree};
 use ::nodes::tools::{self, Nodes};
 use ::nodes::{Delegation, Models, NodesSettings};
 use mcp::prompt::AnyPrompt;
 use mcp::tool::AnyTool;
+use parking_lot::Mutex;
 use project::Config;
 use project::config::Section;
+use project::rooms::{NodeRow, Rooms};
 use tokio::sync::watch::Receiver;
 
 use super::{BoxFuture, Capabilities, Live, LiveTools, Part, Setup, Toolset};
@@ -32,11 +35,23 @@ impl Part for NodesPart {
         let models = Models::from_config(setup.config);
         let journal = setup.journal.clone();
         let delegation = Delegation::new(setup.seal_for(TICKETS), setup.project.state_dir().join("nodes/delegated"));
-        let record = Arc::new(move |record| journal.record(record));
+        let figures = Arc::<Figures>::default();
+        let counted = figures.clone();
+        let record = Arc::new(move |record| {
+            counted.count(&record);
+            journal.record(record);
+        });
         let state = setup.project.state_dir().join("nodes");
         let nodes = Arc::new(Nodes::new(&settings, models, delegation, &state, record));
-        setup
-            .register(Capabilities { live_tools: Some(Arc::new(NodeFiles(nodes.clone()))), ..Capabilities::default() });
+        let listed = nodes.clone();
+        setup.register(Capabilities {
+            live_tools: Some(Arc::new(NodeFiles(nodes.clone()))),
+            rows: Some(Box::new(move |_| {
+                let rooms = Rooms { nodes: figures.add_to(listed.rows()), ..Rooms::default() };
+                Box::pin(std::future::ready(rooms))
+            })),
+            ..Capabilities::default()
+        });
         NodesPart { nodes }
     }
 
@@ -62,6 +77,40 @@ impl Part for NodesPart {
 
     fn section() -> Option<Section> {
         Some(Section::for_settings::<NodesSettings>().with_faults(faults).with_lacks(lacks))
+    }
+}
+
+/// The figures of calls since the daemon started, by node.
+#[derive(Default)]
+struct Figures(Mutex<HashMap<String, NodeRow>>);
+
+impl Figures {
+    /// The maximum number of nodes that are counted.
+    const NODES: usize = 1000;
+
+    fn count(&self, record: &Record) {
+        let Record::NodeCalled { node, outcome, tokens, .. } = record else { return };
+        let mut figures = self.0.lock();
+        if figures.len() >= Self::NODES && !figures.contains_key(node) {
+            return;
+        }
+        let row = figures.entry(node.clone()).or_default();
+        row.calls += 1;
+        row.tokens += tokens;
+        row.failures += u64::from(!["done", "delegated"].contains(&outcome.as_str()));
+        row.last = Some(outcome.clone());
+    }
+
+    fn add_to(&self, rows: Vec<NodeRow>) -> Vec<NodeRow> {
+        let figures = self.0.lock();
+        let add = |row: NodeRow| match figures.get(&row.name) {
+            Some(NodeRow { calls, tokens, failures, last, .. }) => {
+                let last = row.last.or_else(|| last.clone());
+                NodeRow { calls: *calls, tokens: *tokens, failures: *failures, last, ..row }
+            }
+            None => row,
+        };
+        rows.into_iter().map(add).collect()
     }
 }
 

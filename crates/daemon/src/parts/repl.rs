@@ -4,10 +4,12 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use ::repl::profile::{Granted, NoList, of_directory, program_path};
+use ::repl::rooms::SessionRows;
 use ::repl::status::SessionStatus;
 use ::repl::{Repl, ReplOptions, ReplSettings};
 use mcp::tool::Context;
 use project::config::Section;
+use project::rooms::Rooms;
 use project::{Caller, Config, Project};
 use serde_json::json;
 
@@ -36,7 +38,8 @@ pub(crate) struct ReplPart {
 impl Part for ReplPart {
     fn open(setup: &Setup<'_>) -> ReplPart {
         let repl = Repl::new(options(setup));
-        let [served, asked, checked, shown, listed] = [(); 5].map(|()| repl.clone());
+        let [served, asked, checked, shown, listed, seen] = [(); 6].map(|()| repl.clone());
+        let rows = SessionRows::default();
         setup.register(Capabilities {
             resources: Some(Box::new(move |resources| ::repl::serve_resources(&served, resources))),
             methods: Some(Box::new(move |server, surface| {
@@ -52,6 +55,10 @@ impl Part for ReplPart {
             sessions: Some(Box::new(move || {
                 let sessions = listed.status().into_iter();
                 sessions.filter(|session| session.state.is_alive()).map(|session| session.name).collect()
+            })),
+            rows: Some(Box::new(move |_| {
+                let rooms = Rooms { sessions: rows.read(&seen), ..Rooms::default() };
+                Box::pin(std::future::ready(rooms))
             })),
             ..Capabilities::default()
         });

@@ -10,14 +10,17 @@ use std::time::Duration;
 use mcp::prompt::Prompts;
 use mcp::resource::Resources;
 use mcp::server::{Server, ServerInfo};
-use project::{Config, Hello, Project, Role, VERSION};
+use mcp::tool::Context;
+use project::rooms::Rooms;
+use project::{Caller, Config, Hello, Project, Role, VERSION};
 use serde_json::{Map, Value, json};
 
 use super::choice::Catalog;
 use super::live::{Branch, Branches, Served};
-use super::{ChoiceError, Entry, HttpAgent, OpenPart, OpenParts, PARTS, Run, Setup, Surface};
+use super::{BoxFuture, ChoiceError, Entry, HttpAgent, OpenPart, OpenParts, PARTS, Run, Setup, Stores, Surface};
 use crate::connections::Connections;
 use crate::journal::Journal;
+use crate::rooms::CallLog;
 use crate::secrets::Seal;
 use crate::tool_summary::ToolSummaries;
 
@@ -30,6 +33,8 @@ pub(crate) struct Parts {
     branches: Branches,
     /// Seals the tickets of open questions; random for this process if it cannot be stored.
     seal: Option<Seal>,
+    /// The calls of agents.
+    calls: Arc<CallLog>,
     /// The tool summaries for front-ends.
     pub(crate) tool_summaries: ToolSummaries,
 }
@@ -63,8 +68,10 @@ impl Parts {
         let catalog = Catalog::from_parts(parts.0.iter().map(|open| &*open.part), live, config.toolsets.clone())?;
         let names = catalog.tool_names();
         parts.having(|part| part.live_tools.as_ref()).for_each(|(_, live)| live.reserve(&names));
+        let calls = Arc::<CallLog>::default();
+        calls.set_waiting_tools(parts.0.iter().flat_map(|open| open.capabilities.waiting_tools.iter().copied()));
         let (servers, branches, tool_summaries) = (Mutex::default(), Branches::default(), ToolSummaries::default());
-        Ok(Parts { parts, catalog, servers, branches, seal, tool_summaries })
+        Ok(Parts { parts, catalog, servers, branches, seal, calls, tool_summaries })
     }
 
     /// Returns the server for a connection, or an error. `add_control` adds the daemon's own methods, for connections
@@ -156,6 +163,8 @@ impl Parts {
             tracing::error!(%error, "the resources are not served");
         }
         if surface != Surface::Control {
+            let calls = self.calls.clone();
+            server = server.observe(move |cx, tool, arguments| calls.begin(cx, tool, arguments));
             let annotations: Vec<_> = extras().filter_map(|part| part.annotation.clone()).collect();
             for annotation in annotations.clone() {
                 server = server.beside(move |cx, tool| annotation.text(cx, tool).into_iter().collect());
@@ -196,6 +205,21 @@ impl Parts {
             status.insert("parts".to_owned(), lines.into());
         }
         status
+    }
+
+    /// Returns the calls of agents.
+    pub(crate) fn calls(&self) -> &Arc<CallLog> {
+        &self.calls
+    }
+
+    /// Returns the rows of each part, by its name.
+    pub(crate) fn rows(&self, stores: Stores) -> Vec<(&'static str, BoxFuture<'static, Rooms>)> {
+        self.parts.having(|part| part.rows.as_ref()).map(|(name, rows)| (name, rows(stores))).collect()
+    }
+
+    /// Returns the name under which a caller's agent registered.
+    pub(crate) fn agent_name(&self, caller: &Arc<Caller>) -> Option<String> {
+        self.parts.agent_name(&Context::detached(caller.clone()))
     }
 
     /// Returns the names of the sessions that would be lost if the daemon ended.

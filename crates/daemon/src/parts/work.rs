@@ -12,6 +12,7 @@ use ::work::around::{Agent, OtherParts, Waiting, WaitingFuture};
 use ::work::{Moment, Work, WorkOptions, WorkSettings, control, tools};
 use mcp::tool::{Context, Declaration};
 use project::config::Section;
+use project::rooms::Rooms;
 use project::{Caller, Environment};
 use tokio::runtime;
 
@@ -39,7 +40,7 @@ impl Part for WorkPart {
             settings: setup.config.settings::<WorkSettings>(),
         });
         let context = Arc::new(WorkContext(work.clone()));
-        let [facts, noted] = [(); 2].map(|()| work.clone());
+        let [facts, noted, listed] = [(); 3].map(|()| work.clone());
         setup.register(Capabilities {
             annotation: Some(context.clone()),
             agent_context: Some(context),
@@ -51,6 +52,10 @@ impl Part for WorkPart {
                 Box::pin(
                     async move { work.fact(&name, &worktree, || std::env::vars_os().filter_map(text).collect()).await },
                 )
+            })),
+            rows: Some(Box::new(move |_| {
+                let rooms = Rooms { work: listed.rows(), ..Rooms::default() };
+                Box::pin(std::future::ready(rooms))
             })),
             methods: Some(Box::new(move |server, surface| {
                 let work = noted.clone();

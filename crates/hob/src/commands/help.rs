@@ -38,7 +38,7 @@ const START: [(&str, &str); 2] = [
 
 /// All commands, in the order of the help.
 const GROUPS: &[(&str, &[&str])] = &[
-    ("Sessions", &["eval", "attach", "repl", "status", "stop"]),
+    ("Sessions", &["eval", "attach", "repl", "top", "status", "stop"]),
     (
         "Mail between agents",
         &[
@@ -90,7 +90,15 @@ const EXAMPLES: &[(&str, &[(&str, &str)])] = &[
             ("hob repl check mine --interrupts 40", "a profile of your configuration"),
         ],
     ),
-    ("status", &[("hob status", ""), ("hob status --json", "")]),
+    (
+        "status",
+        &[
+            ("hob status", ""),
+            ("hob status --json", ""),
+            ("set -g status-right '#(cd \"#{pane_current_path}\" && hob status --line)'", "in ~/.tmux.conf"),
+        ],
+    ),
+    ("top", &[("hob top", ""), ("hob top sessions", ""), ("hob top --once questions", "one frame, as text")]),
     ("callers", &[("hob callers Shape::area", ""), ("hob callers src/geo.rs:41", "the declaration at that line")]),
     ("uses", &[("hob uses Circle --class construct --class pattern", "where it is constructed and matched")]),
     (

@@ -30,6 +30,7 @@ mod serve;
 mod status;
 mod stop;
 mod tools;
+mod top;
 mod trust;
 mod upgrade;
 mod work;
@@ -49,6 +50,7 @@ pub(crate) enum Command {
     Eval(eval::Eval),
     Attach(eval::Attach),
     Status(status::StatusCommand),
+    Top(top::Top),
     Stop(stop::Stop),
     Call(call::Call),
     Tools(tools::Tools),
@@ -104,6 +106,7 @@ impl Command {
             Command::Eval(eval) => eval.run(&project()?),
             Command::Attach(attach) => attach.run(&project()?),
             Command::Status(status) => status.run(&project()?),
+            Command::Top(top) => top.run(&project()?),
             Command::Stop(stop) => stop.run(&project()?),
             Command::Call(call) => call.run(explicit.clone()),
             Command::Tools(tools) => tools.run(explicit.as_deref()),
@@ -159,6 +162,10 @@ pub(crate) fn quick(args: &[OsString]) -> Option<Result<Exit, Failure>> {
         ("wait", rest) => mail::WaitCommand::quick(rest).map(|(wait, explicit)| {
             current_project::find_project(explicit.as_deref()).and_then(|project| wait.run(&project))
         }),
+        // A status bar runs this every few seconds.
+        ("status", [line]) if line == "--line" => {
+            Some(current_project::find_project(None).and_then(|project| status::line(&project)))
+        }
         // A hidden command: neither help nor completions offer it.
         ("complete", [dashes, words @ ..]) if dashes == "--" => Some(complete::run(words)),
         ("--project", [root, command, rest @ ..]) if command == "mcp" => match mcp::Mcp::quick(rest)? {

@@ -6,6 +6,7 @@ use std::time::{Duration, SystemTime};
 
 use clap::Args;
 use client::Control;
+use project::rooms::{NEXT, Snapshot};
 use project::{Config, Project};
 use serde_json::{Map, Value, json};
 
@@ -20,10 +21,28 @@ pub(crate) struct StatusCommand {
     /// Print JSON
     #[arg(long)]
     json: bool,
+    /// Print one line for a status bar: how many agents work and wait
+    #[arg(long, conflicts_with = "json")]
+    line: bool,
+}
+
+/// Prints one line for a status bar. Starts nothing.
+pub(super) fn line(project: &Project) -> Result<Exit, Failure> {
+    let Some(mut control) = current_project::connect(project)? else {
+        terminal::line("hob is not running");
+        return Ok(Exit::Done);
+    };
+    let rooms = control.request(NEXT, json!({}), |_, _| {}).map_err(control_failure)?;
+    let snapshot: Snapshot = serde_json::from_value(rooms).map_err(Failure::new)?;
+    terminal::line(snapshot.rooms.line());
+    Ok(Exit::Done)
 }
 
 impl StatusCommand {
     pub(crate) fn run(self, project: &Project) -> Result<Exit, Failure> {
+        if self.line {
+            return line(project);
+        }
         let running = match current_project::connect(project)? {
             Some(mut control) => Some(control.status().map_err(control_failure)?),
             None => None,

@@ -40,6 +40,7 @@ mod schemas;
 mod seat;
 mod survival;
 mod terminal;
+mod top;
 mod transcripts;
 mod websocket;
 mod whole_set;

@@ -11,6 +11,7 @@ mod patience;
 pub mod people;
 mod queue;
 pub mod receive;
+mod rows;
 pub mod send;
 mod sessions;
 pub mod slowing;

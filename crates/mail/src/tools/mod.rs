@@ -54,6 +54,9 @@ pub const CORE: &[&str] = &[
     wait_for_message::WaitForMessage::NAME,
 ];
 
+/// The tool whose calls wait for a message.
+pub const WAITING: &str = wait_for_message::WaitForMessage::NAME;
+
 /// Returns the profile `thrum`.
 pub fn thrum_tools(callers: &Arc<Callers>) -> Vec<Arc<dyn AnyTool>> {
     let tools = [

@@ -12,6 +12,7 @@ use tokio::time::Instant;
 
 use super::Method;
 use super::catch_unwind::{CatchUnwind, Panicked};
+use super::observing::{Observed, Observer};
 use super::peer::CallPeer;
 use crate::era::ask::ClientCapabilities;
 use crate::era::{Era, ResultForm};
@@ -135,12 +136,18 @@ pub(super) enum State {
 
 impl Call {
     /// Creates the work, without polling it.
-    pub(super) fn begin(&self, caller: Caller, input: Option<&RawValue>) -> Result<Work, Panicked> {
+    pub(super) fn begin(
+        &self,
+        caller: Caller,
+        input: Option<&RawValue>,
+        observer: Option<&Observer>,
+    ) -> Result<Work, Panicked> {
         let cx = self.context(caller);
         let begin = || match &self.target {
             Target::Tool(tool) => {
                 let tool = tool.clone();
-                CatchUnwind::new(|| tool.call(cx, input)).map(Work::Tool)
+                let observed = Observed::begin(observer, &cx, tool.declaration(), input);
+                CatchUnwind::new(|| tool.call(cx, input)).map(|work| Work::Tool(work, observed))
             }
             Target::Method(_, method) => {
                 CatchUnwind::new(|| method(cx, input.map(ToOwned::to_owned))).map(Work::Method)
@@ -192,7 +199,7 @@ impl Call {
 
 /// A call's foreign code, running.
 pub(super) enum Work {
-    Tool(CatchUnwind<Result<Outcome, ToolError>>),
+    Tool(CatchUnwind<Result<Outcome, ToolError>>, Observed),
     Method(CatchUnwind<Result<Box<RawValue>, RpcError>>),
     Handler(CatchUnwind<Reply>),
     /// Work whose `tracing` events go to its client.
@@ -205,7 +212,10 @@ impl Future for Work {
 
     fn poll(self: Pin<&mut Self>, cx: &mut TaskContext<'_>) -> Poll<Reply> {
         match self.get_mut() {
-            Work::Tool(work) => Pin::new(work).poll(cx).map(|done| done.map_or_else(Reply::Panicked, Reply::Tool)),
+            Work::Tool(work, observed) => Pin::new(work).poll(cx).map(|done| {
+                observed.end(&done);
+                done.map_or_else(Reply::Panicked, Reply::Tool)
+            }),
             Work::Method(work) => Pin::new(work).poll(cx).map(|done| done.map_or_else(Reply::Panicked, Reply::Method)),
             #[cfg(feature = "log-bridge")]
             Work::Logged(work, peer) => log_bridge::with_listener(peer, || Pin::new(&mut **work).poll(cx)),

@@ -306,7 +306,7 @@ impl ConnectionState {
     /// Polls a call once in place: most calls are then finished and cost no task. The others get a separate task.
     fn start(&mut self, key: Key, mut call: Call, input: Option<&RawValue>) {
         call.state = State::Running(None);
-        let mut work = match call.begin(self.caller.clone(), input) {
+        let mut work = match call.begin(self.caller.clone(), input, self.shared.observer.get()) {
             Ok(work) => work,
             Err(panicked) => return self.answer(call, Reply::Panicked(panicked)),
         };

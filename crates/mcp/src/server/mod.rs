@@ -22,6 +22,7 @@ mod jobs;
 mod lists;
 mod log_throttle;
 mod methods;
+mod observing;
 mod options;
 mod pacing;
 mod peer;
@@ -51,6 +52,7 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::watch;
 
 pub use job_tools::NAMES as JOB_TOOLS;
+pub use observing::{CallEnd, OnEnd};
 pub use options::{ConnectionOptions, Drained, End, Limits};
 pub use tap::Tap;
 
@@ -58,6 +60,7 @@ use self::beside::ResultPrefixes;
 use self::fault::fault_id;
 use self::jobs::Jobs;
 use self::lists::Revisions;
+use self::observing::Observer;
 use self::result_budget::FullTexts;
 use self::suspended::SuspendedCalls;
 use crate::era::write::{ResultWriter, ServerCapabilities};
@@ -92,6 +95,7 @@ struct Shared {
     budget: OnceLock<(usize, Arc<FullTexts>)>,
     /// The embedder's text before tools' results.
     beside: ResultPrefixes,
+    observer: OnceLock<Observer>,
     jobs: Arc<Jobs>,
     jobs_are_on: AtomicBool,
     methods: RwLock<HashMap<String, Method>>,
@@ -124,6 +128,7 @@ impl Server {
                 suspended: Arc::default(),
                 budget: OnceLock::new(),
                 beside: ResultPrefixes::default(),
+                observer: OnceLock::new(),
                 jobs: Arc::default(),
                 jobs_are_on: AtomicBool::new(false),
                 methods: RwLock::default(),
@@ -292,6 +297,17 @@ impl Server {
     #[must_use]
     pub fn beside(self, choose: impl Fn(&Context, &Declaration) -> Vec<String> + Send + Sync + 'static) -> Server {
         self.shared.beside.add(Arc::new(choose));
+        self
+    }
+
+    /// Observes the calls of tools: `begin` runs before each, and the function that it returns runs when the call ends.
+    /// A call that becomes a job ends with its job. Both must not block. Only the first call counts.
+    #[must_use]
+    pub fn observe(
+        self,
+        begin: impl Fn(&Context, &Declaration, Option<&RawValue>) -> OnEnd + Send + Sync + 'static,
+    ) -> Server {
+        self.shared.observer.get_or_init(|| Arc::new(begin));
         self
     }
 

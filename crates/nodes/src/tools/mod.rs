@@ -17,6 +17,7 @@ use mcp::prompt::AnyPrompt;
 use mcp::tool::{AnyTool, Context, Declaration, Tool, ToolError, tool};
 use parking_lot::Mutex;
 use project::Caller;
+use project::rooms::NodeRow;
 use serde_json::{Map, Value};
 
 pub use called::output_schema;
@@ -24,7 +25,7 @@ pub use called::output_schema;
 use crate::cache::Cache;
 use crate::cassette::{Cassettes, Mode};
 use crate::folder::{Folder, FolderError};
-use crate::registry::{Recorder, Served, Worktree};
+use crate::registry::{Entry, Recorder, Served, Worktree};
 use crate::run::{CheckedValue, Failure, run_with};
 use crate::usage::Usage;
 use crate::{Delegation, Models, Node, NodesSettings, Record, RunContext, TokenProgress};
@@ -112,6 +113,24 @@ impl Nodes {
 
     fn followed(&self, worktree: &Path) -> Option<Arc<Worktree>> {
         self.followed.lock().get(worktree).and_then(Weak::upgrade)
+    }
+
+    /// Returns the rows of the nodes in the worktrees whose files are watched, without the figures of their calls.
+    pub fn rows(&self) -> Vec<NodeRow> {
+        let followed: Vec<Arc<Worktree>> = self.followed.lock().values().filter_map(Weak::upgrade).collect();
+        let rows = followed.iter().flat_map(|worktree| {
+            let row = |(name, entry): (&String, &Entry)| NodeRow {
+                name: name.clone(),
+                worktree: worktree.path().to_string_lossy().into_owned(),
+                model: entry.node.as_ref().map(|node| node.models.join(", ")).unwrap_or_default(),
+                last: entry.error.clone(),
+                ..NodeRow::default()
+            };
+            worktree.served().entries.iter().map(row).collect::<Vec<_>>()
+        });
+        let mut rows: Vec<NodeRow> = rows.collect();
+        rows.sort_by(|one, other| (&one.worktree, &one.name).cmp(&(&other.worktree, &other.name)));
+        rows
     }
 
     /// Returns the tools of a worktree's nodes: the first by name.

@@ -20,6 +20,7 @@ use std::fs::{DirBuilder, File};
 use std::io;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, LockResult, Mutex, MutexGuard, PoisonError, WaitTimeoutResult};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
@@ -101,6 +102,8 @@ pub(crate) struct Shared {
     /// The open directory, locked while the log may be written to.
     _lock: Option<File>,
     began: (Instant, u64),
+    /// The time of the last append in microseconds since 1970; 0 before the first.
+    last_at: AtomicU64,
 }
 
 pub(crate) struct State {
@@ -202,7 +205,8 @@ impl OutputLog {
         let end = watch::Sender::new(state.ring.end());
         let (work, progress) = (Condvar::new(), Condvar::new());
         let directory = directory.map(Path::to_owned);
-        let shared = Arc::new(Shared { state: Mutex::new(state), work, progress, end, directory, _lock: lock, began });
+        let (state, last_at) = (Mutex::new(state), AtomicU64::new(0));
+        let shared = Arc::new(Shared { state, work, progress, end, directory, _lock: lock, began, last_at });
         OutputLog { _keeper: Arc::new(Keeper(shared.clone())), shared }
     }
 
@@ -232,8 +236,14 @@ impl OutputLog {
         if wake {
             self.shared.work.notify_one();
         }
+        self.shared.last_at.store(at, Ordering::Relaxed);
         self.shared.end.send_replace(end);
         from
+    }
+
+    /// Returns the time of the last append in milliseconds since 1970; `None` before the first.
+    pub fn last_append_ms(&self) -> Option<u64> {
+        Some(self.shared.last_at.load(Ordering::Relaxed) / 1000).filter(|at| *at > 0)
     }
 
     /// Returns the offset after the last byte, with notification of changes.

@@ -184,6 +184,16 @@ pub(super) struct Times {
 }
 
 impl SessionInfo {
+    /// Returns the start of the session.
+    pub fn started(&self) -> Instant {
+        self.times.started
+    }
+
+    /// Returns the start of the running evaluation.
+    pub fn evaluating_since(&self) -> Option<Instant> {
+        self.times.eval
+    }
+
     /// Updates the durations to `now`.
     pub(super) fn at(mut self, now: Instant) -> SessionInfo {
         let now = self.times.ended.unwrap_or(now);

@@ -325,6 +325,15 @@ impl Repl {
         sessions
     }
 
+    /// Returns the sessions, each with the time of its last output in milliseconds since 1970.
+    pub fn status_with_output(&self) -> Vec<(SessionInfo, Option<u64>)> {
+        let sessions = self.lock();
+        let entries = sessions.entries().map(|entry| (entry.handle.info(), entry.handle.output().last_append_ms()));
+        let mut entries: Vec<_> = entries.collect();
+        entries.sort_by(|(a, _), (b, _)| (&a.worktree, &a.name).cmp(&(&b.worktree, &b.name)));
+        entries
+    }
+
     /// Returns the sessions of the caller's worktree that ended with an earlier daemon, each with the time since its
     /// last output, most recent first.
     pub(crate) fn former(&self, caller: &Caller) -> Vec<(String, Duration)> {

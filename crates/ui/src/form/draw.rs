@@ -10,9 +10,9 @@ use serde_json::Value;
 use unicode_segmentation::UnicodeSegmentation;
 use unicode_width::UnicodeWidthStr;
 
-use super::editor::Editor;
 use super::question::{Attachment, Field, Kind};
 use super::state::{Entry, Focus, Options, State, yes_or_no};
+use crate::editor::Editor;
 
 const DIM: Style = Style::new().add_modifier(Modifier::DIM);
 const BOLD: Style = Style::new().add_modifier(Modifier::BOLD);

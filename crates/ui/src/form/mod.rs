@@ -1,11 +1,10 @@
 //! Terminal forms: [`fill`] shows a question and lets a person fill in its fields.
 //!
 //! Modules: `question.rs` (the question), `state.rs` (keys in, steps out; no terminal access), `draft.rs` (unsent
-//! contents), `editor.rs` (text editing), `draw.rs` (rendering), `screen.rs` (the terminal).
+//! contents), `draw.rs` (rendering), `screen.rs` (the loop).
 
 mod draft;
 mod draw;
-mod editor;
 mod question;
 mod screen;
 mod state;

@@ -6,30 +6,9 @@ use serde_json::{Map, Value};
 
 use super::Answer;
 use super::draft::{Draft, FieldDraft};
-use super::editor::Editor;
 use super::question::{Field, Kind, Question};
-
-/// A key, or a pasted text.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Key {
-    Char(char),
-    Paste(String),
-    Ctrl(char),
-    Enter,
-    Tab,
-    BackTab,
-    Up,
-    Down,
-    Left,
-    Right,
-    Home,
-    End,
-    PageUp,
-    PageDown,
-    Backspace,
-    Delete,
-    Escape,
-}
+use crate::editor::Editor;
+use crate::terminal::Key;
 
 /// Effect of a key.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -54,6 +54,21 @@ fn assignment(word: &str) -> Result<(String, String), String> {
     Ok((field.to_owned(), value.to_owned()))
 }
 
+/// Shows an open question as a form on the terminal. Returns the outcome in a sentence.
+pub(crate) fn answer_in_form(project: &Project, id: &str) -> Result<String, Failure> {
+    let mut answerer = Answerer::open(project)?;
+    let whole = answerer.request("ask/list", json!({"question": id})).map_err(Trouble::failure)?;
+    Ok(match form::fill(&mut answerer, &whole["questions"][0], "")? {
+        Some(Filled::Answered(answered)) => {
+            form::remove_draft(&answerer, id);
+            closed(&answered)
+        }
+        Some(Filled::Left { .. }) => format!("No answer was sent; {id} stays open."),
+        Some(Filled::Closed { why, .. }) => why,
+        None => format!("This terminal shows no form; `hob answer {id}` asks line by line."),
+    })
+}
+
 impl Answer {
     pub(crate) fn run(mut self, project: &Project) -> Result<Exit, Failure> {
         let mut answerer = Answerer::open(project)?;

@@ -7,7 +7,7 @@ mod form;
 mod questions;
 mod script;
 
-pub(crate) use answer::Answer;
+pub(crate) use answer::{Answer, answer_in_form};
 pub(crate) use questions::Questions;
 pub(crate) use script::Ask;
 

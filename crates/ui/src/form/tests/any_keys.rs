@@ -3,9 +3,10 @@
 use serde_json::{Value, json};
 
 use super::super::question::Question;
-use super::super::state::{Focus, Key, State, Step};
+use super::super::state::{Focus, State, Step};
 use super::super::{Answer, Draft};
 use super::picture;
+use crate::terminal::Key;
 
 /// Random numbers from a fixed seed.
 struct Chance(u64);

@@ -5,8 +5,9 @@ use serde_json::{Map, json};
 
 use super::super::Answer;
 use super::super::draft::{Draft, FieldDraft};
-use super::super::state::{Focus, Key, State, Step};
+use super::super::state::{Focus, State, Step};
 use super::{check_picture, confirmation, every_kind, picture, press, state, values};
+use crate::terminal::Key;
 
 #[test]
 fn a_dangerous_confirmation_takes_a_whole_word() {

@@ -10,8 +10,9 @@ use serde_json::{Value, json};
 
 use super::draw::draw;
 use super::question::Question;
-use super::state::{Focus, Key, State, Step};
+use super::state::{Focus, State, Step};
 use super::{Answer, Draft};
+use crate::terminal::Key;
 
 fn state(question: Value) -> State {
     State::new(serde_json::from_value::<Question>(question).expect("a question"), "", &Draft::default())

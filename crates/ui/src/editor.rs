@@ -7,30 +7,30 @@ const LONGEST: usize = 256 * 1024;
 
 /// An edited text, single-line or multi-line.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Editor {
+pub(crate) struct Editor {
     text: String,
     /// Byte offset of the cursor.
     at: usize,
-    pub(super) is_multiline: bool,
+    pub(crate) is_multiline: bool,
 }
 
 impl Editor {
-    pub(super) fn new(text: &str, is_multiline: bool) -> Editor {
+    pub(crate) fn new(text: &str, is_multiline: bool) -> Editor {
         let mut editor = Editor { is_multiline, ..Editor::default() };
         editor.insert(text);
         editor
     }
 
-    pub(super) fn text(&self) -> &str {
+    pub(crate) fn text(&self) -> &str {
         &self.text
     }
 
-    pub(super) fn at(&self) -> usize {
+    pub(crate) fn at(&self) -> usize {
         self.at
     }
 
     /// Inserts typed or pasted text. Drops control characters; a single-line editor turns line breaks into spaces.
-    pub(super) fn insert(&mut self, text: &str) {
+    pub(crate) fn insert(&mut self, text: &str) {
         let text = text.replace("\r\n", "\n").replace('\r', "\n");
         let kept: String = text
             .chars()
@@ -48,19 +48,19 @@ impl Editor {
         }
     }
 
-    pub(super) fn backspace(&mut self) {
+    pub(crate) fn backspace(&mut self) {
         let from = self.before();
         self.text.replace_range(from..self.at, "");
         self.at = from;
     }
 
-    pub(super) fn delete(&mut self) {
+    pub(crate) fn delete(&mut self) {
         let to = self.after();
         self.text.replace_range(self.at..to, "");
     }
 
     /// Deletes the word before the cursor.
-    pub(super) fn delete_word(&mut self) {
+    pub(crate) fn delete_word(&mut self) {
         let head = &self.text[..self.at];
         let word = head
             .trim_end()
@@ -71,30 +71,30 @@ impl Editor {
     }
 
     /// Deletes from the line's beginning to the cursor.
-    pub(super) fn delete_to_start(&mut self) {
+    pub(crate) fn delete_to_start(&mut self) {
         let from = self.line_start();
         self.text.replace_range(from..self.at, "");
         self.at = from;
     }
 
-    pub(super) fn left(&mut self) {
+    pub(crate) fn left(&mut self) {
         self.at = self.before();
     }
 
-    pub(super) fn right(&mut self) {
+    pub(crate) fn right(&mut self) {
         self.at = self.after();
     }
 
-    pub(super) fn home(&mut self) {
+    pub(crate) fn home(&mut self) {
         self.at = self.line_start();
     }
 
-    pub(super) fn end(&mut self) {
+    pub(crate) fn end(&mut self) {
         self.at = self.line_end();
     }
 
     /// Moves one line up. Returns false on the first line.
-    pub(super) fn up(&mut self) -> bool {
+    pub(crate) fn up(&mut self) -> bool {
         let start = self.line_start();
         if start == 0 {
             return false;
@@ -107,7 +107,7 @@ impl Editor {
     }
 
     /// Moves one line down. Returns false on the last line.
-    pub(super) fn down(&mut self) -> bool {
+    pub(crate) fn down(&mut self) -> bool {
         let (start, end) = (self.line_start(), self.line_end());
         if end == self.text.len() {
             return false;

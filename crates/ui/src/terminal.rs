@@ -1,0 +1,145 @@
+//! The terminal while a face owns it: taken over, read key by key, and always restored.
+
+use std::io::{self, Stdout};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use ratatui::Terminal;
+use ratatui::backend::CrosstermBackend;
+use ratatui::crossterm::event::{DisableBracketedPaste, EnableBracketedPaste, KeyCode, KeyEvent, KeyModifiers};
+use ratatui::crossterm::execute;
+use ratatui::crossterm::terminal::{EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
+use rustix::process::Signal;
+
+/// A key, or a pasted text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Key {
+    Char(char),
+    Paste(String),
+    Ctrl(char),
+    Enter,
+    Tab,
+    BackTab,
+    Up,
+    Down,
+    Left,
+    Right,
+    Home,
+    End,
+    PageUp,
+    PageDown,
+    Backspace,
+    Delete,
+    Escape,
+}
+
+/// State of the terminal's input.
+pub(crate) enum Readiness {
+    Nothing,
+    Keys,
+    /// The terminal is closed.
+    Gone,
+}
+
+/// Waits a moment for keys. Reading from a closed terminal through crossterm would block forever.
+pub(crate) fn wait_for_keys(long: Duration) -> io::Result<Readiness> {
+    let stdin = io::stdin();
+    let mut fds = [PollFd::new(&stdin, PollFlags::IN)];
+    let long = Timespec::try_from(long).expect("a moment is a short time");
+    match poll(&mut fds, Some(&long)) {
+        Ok(0) | Err(Errno::INTR) => return Ok(Readiness::Nothing),
+        Ok(_) => {}
+        Err(error) => return Err(error.into()),
+    }
+    let is_gone = fds[0].revents().intersects(PollFlags::HUP | PollFlags::ERR | PollFlags::NVAL);
+    Ok(if is_gone { Readiness::Gone } else { Readiness::Keys })
+}
+
+/// Translates a key; `None` for those that no face uses.
+pub(crate) fn key(pressed: KeyEvent) -> Option<Key> {
+    Some(match pressed.code {
+        // Escape followed immediately by another key.
+        KeyCode::Char(_) | KeyCode::Enter | KeyCode::Tab | KeyCode::Backspace
+            if pressed.modifiers.contains(KeyModifiers::ALT) =>
+        {
+            Key::Escape
+        }
+        KeyCode::Char(c) if pressed.modifiers.contains(KeyModifiers::CONTROL) => Key::Ctrl(c.to_ascii_lowercase()),
+        KeyCode::Char(c) => Key::Char(c),
+        KeyCode::Enter => Key::Enter,
+        KeyCode::Tab => Key::Tab,
+        KeyCode::BackTab => Key::BackTab,
+        KeyCode::Up => Key::Up,
+        KeyCode::Down => Key::Down,
+        KeyCode::Left => Key::Left,
+        KeyCode::Right => Key::Right,
+        KeyCode::Home => Key::Home,
+        KeyCode::End => Key::End,
+        KeyCode::PageUp => Key::PageUp,
+        KeyCode::PageDown => Key::PageDown,
+        KeyCode::Backspace => Key::Backspace,
+        KeyCode::Delete => Key::Delete,
+        KeyCode::Esc => Key::Escape,
+        _ => return None,
+    })
+}
+
+/// Returns a flag that is set when a signal asks the program to end, so that the terminal can be restored first.
+pub(crate) fn ending_signals() -> io::Result<Arc<AtomicBool>> {
+    let ends = Arc::new(AtomicBool::new(false));
+    for signal in [Signal::TERM, Signal::HUP, Signal::INT] {
+        let ends = ends.clone();
+        #[expect(unsafe_code, reason = "a signal handler is registered")]
+        // SAFETY: the handler only stores into an atomic, which is async-signal-safe.
+        unsafe {
+            signal_hook_registry::register(signal.as_raw(), move || ends.store(true, Ordering::Relaxed))?;
+        }
+    }
+    Ok(ends)
+}
+
+/// The terminal, until dropped.
+pub(crate) struct Screen {
+    pub(crate) terminal: Terminal<CrosstermBackend<Stdout>>,
+}
+
+impl Screen {
+    /// Takes the terminal over.
+    pub(crate) fn take() -> io::Result<Screen> {
+        enable_raw_mode()?;
+        let taken = execute!(io::stdout(), EnterAlternateScreen, EnableBracketedPaste);
+        let terminal = taken.and_then(|()| Terminal::new(CrosstermBackend::new(io::stdout())));
+        match terminal {
+            Ok(terminal) => Ok(Screen { terminal }),
+            Err(error) => {
+                give_back();
+                Err(error)
+            }
+        }
+    }
+}
+
+impl Drop for Screen {
+    fn drop(&mut self) {
+        let _ = self.terminal.show_cursor();
+        give_back();
+    }
+}
+
+/// Restores the terminal before the message of a panic is printed.
+pub(crate) fn restore_at_panic() {
+    let before = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |panic| {
+        give_back();
+        before(panic);
+    }));
+}
+
+fn give_back() {
+    // A closed terminal needs no restoring.
+    let _ = execute!(io::stdout(), DisableBracketedPaste, LeaveAlternateScreen);
+    let _ = disable_raw_mode();
+}

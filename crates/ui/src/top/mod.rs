@@ -1,0 +1,78 @@
+//! `hob top`: the rooms of a project on a terminal, live. [`run`] shows them until the person quits; [`frame`] returns one
+//! frame as text.
+//!
+//! Modules: `state.rs` (events in, actions out; no terminal access), `rows.rs` and `detail.rs` (the texts), `cells.rs`
+//! (hostile text made safe), `draw.rs` (rendering), `link.rs` (the daemon), `screen.rs` (the loop).
+
+mod cells;
+mod detail;
+mod draw;
+mod link;
+mod rows;
+mod screen;
+mod state;
+
+use std::io;
+use std::path::PathBuf;
+
+use project::rooms::Room;
+use project::{Project, journal};
+use ratatui::Terminal;
+use ratatui::backend::TestBackend;
+
+pub use screen::run;
+
+/// The options of `hob top`.
+pub struct TopOptions<'a> {
+    pub project: Project,
+    /// The working directory, which decides the worktree.
+    pub cwd: PathBuf,
+    /// The room to begin with.
+    pub room: Room,
+    /// True if colours are not wanted (`NO_COLOR`).
+    pub is_plain: bool,
+    /// Opens the form of a question on the terminal, which is free meanwhile. Returns the outcome in a sentence.
+    pub answer: &'a mut dyn FnMut(&str) -> String,
+}
+
+/// Returns one frame of a room as text. It is as high as its rows need.
+///
+/// # Errors
+/// Fails with a sentence if no daemon runs, or if it cannot be asked.
+pub fn frame(project: &Project, cwd: &std::path::Path, room: Room, width: u16) -> Result<String, String> {
+    let snapshot = link::snapshot(project, cwd)?;
+    let snapshot = snapshot.ok_or("no daemon runs; the next call of an agent starts one")?;
+    let mut state = state::State::new(room);
+    state::update(&mut state, state::Event::Clock(journal::now()));
+    state::update(&mut state, state::Event::Snapshot(Box::new(snapshot)));
+    let rows = u16::try_from(state.rows().len()).unwrap_or(u16::MAX).min(200);
+    let height = (rows + 12).max(draw::SMALLEST.1);
+    Ok(picture(&state, width.max(draw::SMALLEST.0), height).map_err(|error| error.to_string())?)
+}
+
+/// Draws a state without colours, as lines without trailing spaces. The lines of keys are left out.
+fn picture(state: &state::State, width: u16, height: u16) -> io::Result<String> {
+    let Ok(mut terminal) = Terminal::new(TestBackend::new(width, height));
+    let Ok(_) = terminal.draw(|frame| draw::draw(frame, state, draw::Palette::Plain));
+    let buffer = terminal.backend().buffer().clone();
+    let line = |row: u16| {
+        let cells = (0..width).map(|column| buffer.cell((column, row)).map_or(" ", |cell| cell.symbol()));
+        let mut line = String::new();
+        let mut skip = 0;
+        for symbol in cells {
+            if skip > 0 {
+                skip -= 1;
+                continue;
+            }
+            skip = unicode_width::UnicodeWidthStr::width(symbol).saturating_sub(1);
+            line.push_str(symbol);
+        }
+        line.trim_end().to_owned()
+    };
+    let mut lines: Vec<String> = (0..height - 1).map(line).collect();
+    lines.dedup_by(|one, other| one.is_empty() && other.is_empty());
+    Ok(lines.join("\n").trim_end().to_owned() + "\n")
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,158 @@
+//! The loop of `hob top`: keys and news in, frames out. The terminal is restored however it ends.
+
+use std::io::{self, Write};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, channel};
+use std::time::{Duration, Instant};
+
+use project::journal;
+use ratatui::crossterm::event::{self, Event as TerminalEvent, KeyEventKind};
+use ratatui::crossterm::execute;
+use ratatui::crossterm::terminal::SetTitle;
+use rustix::process::Signal;
+
+use super::TopOptions;
+use super::draw::{Palette, draw};
+use super::link;
+use super::state::{Action, Event, State, update};
+use crate::terminal::{Key, Readiness, Screen, ending_signals, key, restore_at_panic, wait_for_keys};
+
+/// The time to wait for keys before news are looked at. It bounds the delay from an event to its frame.
+const LOOK: Duration = Duration::from_millis(20);
+/// The interval of ages on the screen.
+const CLOCK: Duration = Duration::from_millis(500);
+
+/// Shows the rooms until the person quits.
+///
+/// # Errors
+/// Fails if the terminal cannot be used.
+pub fn run(options: TopOptions<'_>) -> io::Result<()> {
+    let TopOptions { project, cwd, room, is_plain, answer } = options;
+    let palette = if is_plain { Palette::Plain } else { Palette::Colours };
+    let ends = ending_signals()?;
+    let stops = stop_signals()?;
+    restore_at_panic();
+    let (events, news) = channel();
+    link::watch(project.clone(), cwd, events.clone());
+    let actions = link::act(project, events);
+    let mut state = State::new(room);
+    let mut screen = Some(Screen::take()?);
+    let mut titled = usize::MAX;
+    let mut clock: Option<Instant> = None;
+    let mut is_reading = false;
+    loop {
+        if ends.load(Ordering::Relaxed) {
+            return Ok(());
+        }
+        let mut todo = Vec::new();
+        let mut is_changed = false;
+        if clock.is_none_or(|at| at.elapsed() >= CLOCK) {
+            clock = Some(Instant::now());
+            todo.extend(update(&mut state, Event::Clock(journal::now())));
+            is_changed = true;
+        }
+        for event in news_of(&news) {
+            is_reading &= !matches!(event, Event::Output { .. });
+            todo.extend(update(&mut state, event));
+            is_changed = true;
+        }
+        if stops.swap(false, Ordering::Relaxed) {
+            todo.push(Action::Suspend);
+        }
+        if let Some(screen) = screen.as_mut().filter(|_| is_changed) {
+            set_title(&state, &mut titled);
+            screen.terminal.draw(|frame| draw(frame, &state, palette))?;
+        }
+        match wait_for_keys(LOOK)? {
+            Readiness::Gone => return Ok(()),
+            _ if event::poll(Duration::ZERO)? => {
+                // All pending keys are handled before the next frame, unless one needs the terminal.
+                while todo.is_empty() && event::poll(Duration::ZERO)? {
+                    let pressed = match event::read()? {
+                        TerminalEvent::Key(pressed) if pressed.kind != KeyEventKind::Release => key(pressed),
+                        // A pasted text is no command.
+                        TerminalEvent::Paste(text) => Some(Key::Paste(text)),
+                        _ => None,
+                    };
+                    if let Some(pressed) = pressed {
+                        todo.extend(update(&mut state, Event::Key(pressed)));
+                    }
+                }
+                if let Some(screen) = screen.as_mut() {
+                    screen.terminal.draw(|frame| draw(frame, &state, palette))?;
+                }
+            }
+            Readiness::Nothing => {}
+            // Events that crossterm has not read yet arrive with the next key.
+            Readiness::Keys => std::thread::sleep(LOOK),
+        }
+        for action in todo {
+            match action {
+                Action::Quit => return Ok(()),
+                Action::Suspend => {
+                    drop(screen.take());
+                    stop_here();
+                    screen = Some(Screen::take()?);
+                    (clock, titled) = (None, usize::MAX);
+                }
+                Action::Answer { question } => {
+                    drop(screen.take());
+                    let outcome = answer(&question);
+                    screen = Some(Screen::take()?);
+                    // Keys that were typed after the form are not commands here.
+                    let _ = rustix::termios::tcflush(io::stdin(), rustix::termios::QueueSelector::IFlush);
+                    update(&mut state, Event::Notice(outcome));
+                    (clock, titled) = (None, usize::MAX);
+                }
+                // One read at a time: the answer of a slow one is not asked for again.
+                Action::Read { .. } if is_reading => {}
+                action => {
+                    is_reading |= matches!(action, Action::Read { .. });
+                    // The thread lives as long as this loop.
+                    let _ = actions.send(action);
+                }
+            }
+        }
+    }
+}
+
+/// Returns the news so far. Of several states of the rooms only the last one counts.
+fn news_of(news: &Receiver<Event>) -> Vec<Event> {
+    let mut events: Vec<Event> = news.try_iter().collect();
+    let last = events.iter().rposition(|event| matches!(event, Event::Snapshot(_)));
+    let mut index = 0;
+    events.retain(|event| {
+        index += 1;
+        !matches!(event, Event::Snapshot(_)) || Some(index - 1) == last
+    });
+    events
+}
+
+/// Sets the title of the terminal to the number of open questions.
+fn set_title(state: &State, titled: &mut usize) {
+    let open = state.snapshot.rooms.questions.len();
+    if std::mem::replace(titled, open) != open {
+        let title = if open == 0 { "hob".to_owned() } else { format!("({open}) hob") };
+        let _ = execute!(io::stdout(), SetTitle(title));
+    }
+}
+
+/// Returns a flag that is set when this process is asked to stop for a while.
+fn stop_signals() -> io::Result<Arc<AtomicBool>> {
+    let stops = Arc::new(AtomicBool::new(false));
+    let flag = stops.clone();
+    #[expect(unsafe_code, reason = "a signal handler is registered")]
+    // SAFETY: the handler only stores into an atomic, which is async-signal-safe.
+    unsafe {
+        signal_hook_registry::register(Signal::TSTP.as_raw(), move || flag.store(true, Ordering::Relaxed))?;
+    }
+    Ok(stops)
+}
+
+/// Stops this process and the others of its job until the shell continues them. SIGSTOP cannot be handled, so it stops a
+/// process that handles SIGTSTP.
+fn stop_here() {
+    let _ = io::stdout().flush();
+    let _ = rustix::process::kill_current_process_group(Signal::STOP);
+}

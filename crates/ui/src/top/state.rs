@@ -1,0 +1,435 @@
+//! The state of `hob top`, and how it changes: [`update`] is a pure function of state and event. Effects are returned as
+//! actions.
+
+use std::cell::Cell;
+use std::collections::HashMap;
+
+use project::rooms::{Room, SessionRow, Snapshot};
+
+use super::rows::{self, Row};
+use crate::editor::Editor;
+use crate::terminal::Key;
+
+/// The length of a filter or a name in characters.
+const WORD: usize = 100;
+/// The number of lines of output that are kept for the screen.
+const LINES: usize = 2_000;
+
+/// An event.
+#[derive(Debug, Clone)]
+pub(super) enum Event {
+    Key(Key),
+    /// A new state of the rooms.
+    Snapshot(Box<Snapshot>),
+    /// The daemon is not reachable.
+    Lost(String),
+    /// The reason why this process cannot answer for the person, if any.
+    Refusal(Option<String>),
+    /// The time in milliseconds since 1970.
+    Clock(u64),
+    /// The result of an action, in a sentence.
+    Notice(String),
+    /// More output of a session, from this cursor on.
+    Output {
+        session: String,
+        text: String,
+        cursor: u64,
+    },
+}
+
+/// An effect of an event.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Action {
+    Quit,
+    /// Stops this process until it is continued.
+    Suspend,
+    /// Opens the form of a question.
+    Answer {
+        question: String,
+    },
+    Interrupt {
+        worktree: String,
+        session: String,
+        eval: Option<u64>,
+    },
+    Stop {
+        worktree: String,
+        session: String,
+    },
+    /// Reads the output of a session from a cursor on.
+    Read {
+        id: String,
+        worktree: String,
+        session: String,
+        cursor: u64,
+    },
+}
+
+/// What has the keyboard.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Mode {
+    List,
+    /// Types the filter of the room.
+    Filter,
+    Help,
+    /// Types the name of a row in any room.
+    Go(Editor),
+    /// Writes to an agent.
+    Write {
+        to: String,
+        reply_to: Option<String>,
+        text: Editor,
+    },
+    /// Asks whether a session is to be stopped.
+    Confirm {
+        worktree: String,
+        session: String,
+    },
+    /// Shows one row.
+    Detail(Detail),
+}
+
+/// An open row.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Detail {
+    pub room: Room,
+    pub id: String,
+    /// The number of lines scrolled up from the end, for output; down from the top, for everything else.
+    pub scroll: usize,
+    /// The output of a session so far, and the cursor to continue from.
+    pub output: String,
+    pub cursor: u64,
+}
+
+/// The state.
+#[derive(Debug)]
+pub(super) struct State {
+    pub snapshot: Snapshot,
+    /// The reason why the daemon is not reachable.
+    pub lost: Option<String>,
+    pub refusal: Option<String>,
+    pub now: u64,
+    pub room: Room,
+    /// The id of the chosen row of each room.
+    pub chosen: HashMap<Room, String>,
+    /// Its index when it was last seen, for when it is gone.
+    index: HashMap<Room, usize>,
+    pub filter: String,
+    pub mode: Mode,
+    pub notice: Option<String>,
+    /// The number of rows that the last frame had room for.
+    pub height: Cell<usize>,
+}
+
+impl State {
+    pub(super) fn new(room: Room) -> State {
+        State {
+            snapshot: Snapshot::default(),
+            lost: Some("connecting".to_owned()),
+            refusal: None,
+            now: 0,
+            room,
+            chosen: HashMap::new(),
+            index: HashMap::new(),
+            filter: String::new(),
+            mode: Mode::List,
+            notice: None,
+            height: Cell::new(10),
+        }
+    }
+
+    /// Returns the rows of the open room that pass the filter.
+    pub(super) fn rows(&self) -> Vec<Row> {
+        let mut rows = rows::rows(&self.snapshot.rooms, self.room, self.now);
+        rows.retain(|row| self.filter.is_empty() || row.has(&self.filter));
+        rows
+    }
+
+    /// Returns the index of the chosen row among these.
+    pub(super) fn chosen_index(&self, rows: &[Row]) -> usize {
+        let by_id = self.chosen.get(&self.room).and_then(|id| rows.iter().position(|row| row.id == *id));
+        let last = rows.len().saturating_sub(1);
+        by_id.unwrap_or_else(|| self.index.get(&self.room).copied().unwrap_or_default().min(last))
+    }
+
+    fn choose(&mut self, rows: &[Row], index: usize) {
+        let index = index.min(rows.len().saturating_sub(1));
+        if let Some(row) = rows.get(index) {
+            self.chosen.insert(self.room, row.id.clone());
+            self.index.insert(self.room, index);
+        }
+    }
+
+    /// Returns the room and the id of the chosen row; for a need, those of the row that it is about.
+    fn target(&self) -> Option<(Room, String)> {
+        if let Mode::Detail(detail) = &self.mode {
+            return Some((detail.room, detail.id.clone()));
+        }
+        let rows = self.rows();
+        let id = rows.get(self.chosen_index(&rows))?.id.clone();
+        match self.room {
+            Room::Now => {
+                let need = self.snapshot.rooms.now.iter().find(|need| need.id == id)?;
+                Some((need.room, id))
+            }
+            room => Some((room, id)),
+        }
+    }
+
+    pub(super) fn session(&self, id: &str) -> Option<&SessionRow> {
+        self.snapshot.rooms.sessions.iter().find(|session| session.id == id)
+    }
+}
+
+/// Changes the state by an event, and returns the effects.
+pub(super) fn update(state: &mut State, event: Event) -> Vec<Action> {
+    match event {
+        Event::Snapshot(snapshot) => {
+            state.snapshot = *snapshot;
+            state.lost = None;
+            let rows = state.rows();
+            let index = state.chosen_index(&rows);
+            state.choose(&rows, index);
+            follow_output(state)
+        }
+        Event::Lost(why) => {
+            state.lost = Some(why);
+            Vec::new()
+        }
+        Event::Refusal(refusal) => {
+            state.refusal = refusal;
+            Vec::new()
+        }
+        Event::Clock(now) => {
+            state.now = now;
+            follow_output(state)
+        }
+        Event::Notice(notice) => {
+            state.notice = Some(notice);
+            Vec::new()
+        }
+        Event::Output { session, text, cursor } => {
+            if let Mode::Detail(detail) = &mut state.mode
+                && detail.id == session
+                && cursor >= detail.cursor
+            {
+                detail.output.push_str(&text);
+                detail.cursor = cursor;
+                let lines = detail.output.lines().count();
+                if lines > LINES {
+                    let cut = detail.output.match_indices('\n').nth(lines - LINES - 1).map_or(0, |(at, _)| at + 1);
+                    detail.output.drain(..cut);
+                }
+            }
+            Vec::new()
+        }
+        Event::Key(key) => {
+            state.notice = None;
+            press(state, key)
+        }
+    }
+}
+
+/// Reads more output while a session is open.
+fn follow_output(state: &State) -> Vec<Action> {
+    let Mode::Detail(Detail { room: Room::Sessions, id, cursor, .. }) = &state.mode else { return Vec::new() };
+    let Some(session) = state.session(id).filter(|_| state.lost.is_none()) else { return Vec::new() };
+    let (worktree, name) = (session.worktree.clone(), session.name.clone());
+    vec![Action::Read { id: id.clone(), worktree, session: name, cursor: *cursor }]
+}
+
+fn press(state: &mut State, key: Key) -> Vec<Action> {
+    match key {
+        Key::Ctrl('c') => return vec![Action::Quit],
+        Key::Ctrl('z') => return vec![Action::Suspend],
+        Key::Ctrl('k') => {
+            state.mode = Mode::Go(Editor::default());
+            return Vec::new();
+        }
+        _ => {}
+    }
+    match std::mem::replace(&mut state.mode, Mode::List) {
+        Mode::List => press_list(state, key),
+        Mode::Help => Vec::new(),
+        Mode::Filter => press_filter(state, key),
+        Mode::Go(editor) => press_go(state, editor, key),
+        Mode::Confirm { worktree, session } => match key {
+            Key::Char('y') => vec![Action::Stop { worktree, session }],
+            _ => Vec::new(),
+        },
+        Mode::Detail(detail) => press_detail(state, detail, key),
+    }
+}
+
+fn press_list(state: &mut State, key: Key) -> Vec<Action> {
+    let rows = state.rows();
+    let at = state.chosen_index(&rows);
+    let page = state.height.get().max(1);
+    match key {
+        Key::Char('q') => return vec![Action::Quit],
+        Key::Char('?') => state.mode = Mode::Help,
+        Key::Char('/') => state.mode = Mode::Filter,
+        Key::Escape => state.filter.clear(),
+        Key::Char(digit @ '1'..='8') => state.room = Room::ALL[digit as usize - '1' as usize],
+        Key::Tab | Key::Right => state.room = neighbour(state.room, 1),
+        Key::BackTab | Key::Left => state.room = neighbour(state.room, Room::ALL.len() - 1),
+        Key::Up | Key::Char('k') => state.choose(&rows, at.saturating_sub(1)),
+        Key::Down | Key::Char('j') => state.choose(&rows, at + 1),
+        Key::PageUp => state.choose(&rows, at.saturating_sub(page)),
+        Key::PageDown => state.choose(&rows, at + page),
+        Key::Home => state.choose(&rows, 0),
+        Key::End => state.choose(&rows, usize::MAX),
+        Key::Enter => return open(state),
+        key => return act(state, &key),
+    }
+    Vec::new()
+}
+
+fn neighbour(room: Room, by: usize) -> Room {
+    let at = Room::ALL.iter().position(|other| *other == room).unwrap_or_default();
+    Room::ALL[(at + by) % Room::ALL.len()]
+}
+
+/// Opens the chosen row: a question as its form, everything else as a page.
+fn open(state: &mut State) -> Vec<Action> {
+    match state.target() {
+        Some((Room::Questions, question)) => answer(state, question),
+        Some((Room::Now, _)) | None => Vec::new(),
+        Some((room, id)) => {
+            state.mode = Mode::Detail(Detail { room, id, ..Detail::default() });
+            follow_output(state)
+        }
+    }
+}
+
+fn answer(state: &mut State, question: String) -> Vec<Action> {
+    match &state.refusal {
+        Some(why) => {
+            state.notice = Some(why.clone());
+            Vec::new()
+        }
+        None => vec![Action::Answer { question }],
+    }
+}
+
+/// Acts on the chosen or open row.
+fn act(state: &mut State, key: &Key) -> Vec<Action> {
+    let Some((room, id)) = state.target() else { return Vec::new() };
+    match (key, room) {
+        (Key::Char('a'), Room::Questions) => answer(state, id),
+        (Key::Char('i' | 'x'), _) => {
+            let Some(session) = session_of(state, room, &id) else {
+                state.notice = Some("no evaluation runs here".to_owned());
+                return Vec::new();
+            };
+            let (worktree, session, eval) = (session.worktree.clone(), session.name.clone(), session.eval);
+            if *key == Key::Char('i') {
+                return vec![Action::Interrupt { worktree, session, eval }];
+            }
+            state.mode = Mode::Confirm { worktree, session };
+            Vec::new()
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// Returns the session of a row: the row itself, or the one that the agent's evaluation runs in.
+fn session_of<'a>(state: &'a State, room: Room, id: &str) -> Option<&'a SessionRow> {
+    match room {
+        Room::Sessions => state.session(id),
+        Room::Agents => {
+            let agent = state.snapshot.rooms.agents.iter().find(|agent| agent.id == id)?;
+            let mut running = state.snapshot.rooms.sessions.iter().filter(|session| session.running_since.is_some());
+            let only = running.find(|session| session.worktree == agent.worktree)?;
+            running.all(|session| session.worktree != agent.worktree).then_some(only)
+        }
+        _ => None,
+    }
+}
+
+fn press_filter(state: &mut State, key: Key) -> Vec<Action> {
+    match key {
+        Key::Enter => return Vec::new(),
+        Key::Escape => {
+            state.filter.clear();
+            return Vec::new();
+        }
+        Key::Backspace => _ = state.filter.pop(),
+        Key::Ctrl('u') => state.filter.clear(),
+        Key::Char(c) if state.filter.chars().count() < WORD => state.filter.push(c),
+        Key::Paste(text) => {
+            let room = WORD.saturating_sub(state.filter.chars().count());
+            state.filter.extend(text.chars().filter(|c| !c.is_control()).take(room));
+        }
+        _ => {}
+    }
+    state.mode = Mode::Filter;
+    Vec::new()
+}
+
+/// Returns the rows of all rooms that hold a text, each with its room.
+pub(super) fn matches(state: &State, text: &str) -> Vec<(Room, Row)> {
+    let rooms = Room::ALL.into_iter().filter(|room| *room != Room::Now);
+    let all = rooms
+        .flat_map(|room| rows::rows(&state.snapshot.rooms, room, state.now).into_iter().map(move |row| (room, row)));
+    all.filter(|(_, row)| !text.is_empty() && row.has(text)).take(50).collect()
+}
+
+fn press_go(state: &mut State, mut editor: Editor, key: Key) -> Vec<Action> {
+    match key {
+        Key::Escape => return Vec::new(),
+        Key::Enter => {
+            if let Some((room, row)) = matches(state, editor.text()).into_iter().next() {
+                state.room = room;
+                state.filter.clear();
+                state.chosen.insert(room, row.id);
+            }
+            return Vec::new();
+        }
+        key => edit(&mut editor, key),
+    }
+    state.mode = Mode::Go(editor);
+    Vec::new()
+}
+
+fn press_detail(state: &mut State, mut detail: Detail, key: Key) -> Vec<Action> {
+    let page = state.height.get().max(1);
+    // Output is read from its end, everything else from its top.
+    let is_output = detail.room == Room::Sessions;
+    let (up, down) = (
+        |by: usize, scroll: usize| if is_output { scroll.saturating_add(by) } else { scroll.saturating_sub(by) },
+        |by: usize, scroll: usize| if is_output { scroll.saturating_sub(by) } else { scroll.saturating_add(by) },
+    );
+    match key {
+        Key::Escape | Key::Char('q') | Key::Left => return Vec::new(),
+        Key::Up | Key::Char('k') => detail.scroll = up(1, detail.scroll),
+        Key::Down | Key::Char('j') => detail.scroll = down(1, detail.scroll),
+        Key::PageUp => detail.scroll = up(page, detail.scroll),
+        Key::PageDown => detail.scroll = down(page, detail.scroll),
+        Key::Home => detail.scroll = if is_output { LINES } else { 0 },
+        Key::End => detail.scroll = if is_output { 0 } else { LINES },
+        key => {
+            state.mode = Mode::Detail(detail);
+            return act(state, &key);
+        }
+    }
+    state.mode = Mode::Detail(detail);
+    Vec::new()
+}
+
+/// Handles a key in a text.
+fn edit(editor: &mut Editor, key: Key) {
+    match key {
+        Key::Char(c) => editor.insert(c.encode_utf8(&mut [0; 4])),
+        Key::Paste(text) => editor.insert(&text),
+        Key::Backspace => editor.backspace(),
+        Key::Delete => editor.delete(),
+        Key::Left => editor.left(),
+        Key::Right => editor.right(),
+        Key::Home | Key::Ctrl('a') => editor.home(),
+        Key::End | Key::Ctrl('e') => editor.end(),
+        Key::Ctrl('w') => editor.delete_word(),
+        Key::Ctrl('u') => editor.delete_to_start(),
+        _ => {}
+    }
+}

@@ -1,0 +1,263 @@
+//! `hob top` without a terminal: keys and states in, actions and pictures out.
+
+use expect_test::{Expect, expect};
+use project::rooms::*;
+use ratatui::Terminal;
+use ratatui::backend::TestBackend;
+
+use super::draw::{Palette, draw};
+use super::picture;
+use super::state::{Action, Event, Mode, State, update};
+use crate::terminal::Key;
+
+const NOW: u64 = 10_000_000;
+
+fn agent(name: &str, state: AgentState, doing: &str) -> AgentRow {
+    AgentRow {
+        id: name.to_owned(),
+        name: name.to_owned(),
+        role: "builder".to_owned(),
+        worktree: "/home/me/shop".to_owned(),
+        program: "claude-code".to_owned(),
+        state,
+        since: NOW - 90_000,
+        doing: Some(doing.to_owned()).filter(|doing| !doing.is_empty()),
+        strip: (0..15).map(|minute| if minute % 3 == 0 { Minute::Working } else { Minute::Quiet }).collect(),
+        has_mailbox: true,
+        ..AgentRow::default()
+    }
+}
+
+fn rooms() -> Rooms {
+    Rooms {
+        now: vec![
+            Need {
+                urgency: Urgency::High,
+                room: Room::Questions,
+                id: "q_1".to_owned(),
+                since: NOW - 30_000,
+                text: "ann asks: Delete the branch?".to_owned(),
+                action: "answer".to_owned(),
+            },
+            Need {
+                urgency: Urgency::Normal,
+                room: Room::Sessions,
+                id: "s1".to_owned(),
+                since: NOW - 400_000,
+                text: "main: no output for 5 minutes, and no processor time".to_owned(),
+                action: "interrupt".to_owned(),
+            },
+        ],
+        events: vec![EventRow { number: 3, at: NOW - 9_000, text: "ann asked q_1".to_owned() }],
+        agents: vec![
+            agent("ann", AgentState::WaitingForYou, "confirm_action {\"action\":\"Delete the branch?\"}"),
+            agent("bob", AgentState::Working, "repl_eval {\"code\":\"main\"}"),
+        ],
+        sessions: vec![SessionRow {
+            id: "s1".to_owned(),
+            name: "main".to_owned(),
+            worktree: "/home/me/shop".to_owned(),
+            profile: "ghci".to_owned(),
+            state: "running".to_owned(),
+            owner: "bob".to_owned(),
+            eval: Some(7),
+            code: "forever (pure ())".to_owned(),
+            running_since: Some(NOW - 400_000),
+            memory_mib: Some(212),
+            ..SessionRow::default()
+        }],
+        questions: vec![QuestionRow {
+            id: "q_1".to_owned(),
+            agent: "ann".to_owned(),
+            title: "Delete the branch?".to_owned(),
+            danger: "normal".to_owned(),
+            asked_at: NOW - 30_000,
+            expires_at: NOW + 600_000,
+            ..QuestionRow::default()
+        }],
+        mail: vec![MailRow {
+            id: "m1".to_owned(),
+            thread: "m1".to_owned(),
+            from: "bob".to_owned(),
+            to: vec![Recipient { name: "ann".to_owned(), state: "waiting".to_owned() }],
+            priority: "high".to_owned(),
+            sent: NOW - 5_000,
+            text: "The tests pass.\nMerge?".to_owned(),
+            ..MailRow::default()
+        }],
+        ..Rooms::default()
+    }
+}
+
+fn state(rooms: Rooms) -> State {
+    let mut state = State::new(Room::Now);
+    update(&mut state, Event::Clock(NOW));
+    update(&mut state, Event::Snapshot(Box::new(Snapshot { rooms, ..Snapshot::default() })));
+    state
+}
+
+fn press(state: &mut State, keys: &str) -> Vec<Action> {
+    keys.split(' ').flat_map(|word| update(state, Event::Key(key(word)))).collect()
+}
+
+fn key(word: &str) -> Key {
+    match word {
+        "Enter" => Key::Enter,
+        "Esc" => Key::Escape,
+        "Tab" => Key::Tab,
+        "Down" => Key::Down,
+        "Up" => Key::Up,
+        "^K" => Key::Ctrl('k'),
+        word => Key::Char(word.chars().next().unwrap()),
+    }
+}
+
+fn type_text(state: &mut State, text: &str) {
+    text.chars().for_each(|c| drop(update(state, Event::Key(Key::Char(c)))));
+}
+
+fn check(state: &State, width: u16, expected: &Expect) {
+    expected.assert_eq(&picture(state, width, 16).unwrap());
+}
+
+#[test]
+fn now_shows_needs_and_what_happened() {
+    check(&state(rooms()), 80, &expect![""]);
+    check(&state(Rooms::default()), 60, &expect![""]);
+}
+
+#[test]
+fn a_narrow_screen_leaves_out_the_less_telling_columns() {
+    let mut state = state(rooms());
+    press(&mut state, "2");
+    check(&state, 60, &expect![""]);
+    check(&state, 130, &expect![""]);
+}
+
+#[test]
+fn each_room_has_its_rows() {
+    let mut state = state(rooms());
+    press(&mut state, "3");
+    check(&state, 80, &expect![""]);
+    press(&mut state, "4");
+    check(&state, 80, &expect![""]);
+    press(&mut state, "5");
+    check(&state, 80, &expect![""]);
+}
+
+#[test]
+fn one_key_acts_on_the_chosen_row() {
+    let mut state = state(rooms());
+    assert_eq!(press(&mut state, "Enter"), [Action::Answer { question: "q_1".to_owned() }]);
+    let interrupt =
+        Action::Interrupt { worktree: "/home/me/shop".to_owned(), session: "main".to_owned(), eval: Some(7) };
+    assert_eq!(press(&mut state, "Down i"), std::slice::from_ref(&interrupt));
+    assert_eq!(press(&mut state, "3 i"), std::slice::from_ref(&interrupt));
+    assert_eq!(press(&mut state, "2 i"), [interrupt], "the only evaluation in the agent's worktree");
+    // Stopping loses definitions, so it takes two keys.
+    assert_eq!(press(&mut state, "3 x n"), []);
+    let stop = Action::Stop { worktree: "/home/me/shop".to_owned(), session: "main".to_owned() };
+    assert_eq!(press(&mut state, "x y"), [stop]);
+    assert_eq!(press(&mut state, "q"), [Action::Quit]);
+}
+
+#[test]
+fn a_face_that_an_agent_started_does_not_answer() {
+    let mut state = state(rooms());
+    update(&mut state, Event::Refusal(Some("this was started by Claude Code".to_owned())));
+    assert_eq!(press(&mut state, "Enter 5 a Enter 2 Enter 4 Enter"), []);
+    assert!(matches!(state.mode, Mode::Detail(_) | Mode::List), "{:?}", state.mode);
+    press(&mut state, "Esc 5 a");
+    assert_eq!(state.notice.as_deref(), Some("this was started by Claude Code"));
+}
+
+#[test]
+fn a_row_is_found_by_its_text_and_stays_chosen_when_others_come() {
+    let mut state = state(rooms());
+    press(&mut state, "2 /");
+    type_text(&mut state, "bo");
+    assert_eq!(state.rows().len(), 1);
+    press(&mut state, "Enter Esc Down");
+    let mut more = rooms();
+    more.agents.insert(0, agent("aaa", AgentState::Idle, ""));
+    update(&mut state, Event::Snapshot(Box::new(Snapshot { rooms: more, ..Snapshot::default() })));
+    assert_eq!(state.rows()[state.chosen_index(&state.rows())].id, "bob");
+    press(&mut state, "1 ^K");
+    type_text(&mut state, "forever");
+    press(&mut state, "Enter");
+    assert_eq!((state.room, state.chosen[&Room::Sessions].as_str()), (Room::Sessions, "s1"));
+}
+
+#[test]
+fn an_open_session_shows_its_output_from_the_first_byte() {
+    let mut state = state(rooms());
+    let read = Action::Read {
+        id: "s1".to_owned(),
+        worktree: "/home/me/shop".to_owned(),
+        session: "main".to_owned(),
+        cursor: 0,
+    };
+    assert_eq!(press(&mut state, "3 Enter"), [read]);
+    let text = "first\n\u{1b}[31mred\n".to_owned();
+    update(&mut state, Event::Output { session: "s1".to_owned(), text, cursor: 16 });
+    // Output of another session, and an old answer, change nothing.
+    update(&mut state, Event::Output { session: "s2".to_owned(), text: "other".to_owned(), cursor: 99 });
+    update(&mut state, Event::Output { session: "s1".to_owned(), text: "old".to_owned(), cursor: 3 });
+    check(&state, 60, &expect![""]);
+}
+
+/// Random keys in any order: an answer is never part of an action, and only the chosen question's form is opened.
+#[test]
+fn no_keys_answer_a_question() {
+    let words = ["Enter", "Esc", "Tab", "Down", "Up", "^K", "a", "i", "x", "y", "w", "r", "/", "1", "5", "?", "n", "o"];
+    let mut seed = 7_u64;
+    let mut chance = |below: usize| {
+        seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (seed >> 33) as usize % below
+    };
+    let mut opened = 0;
+    for _ in 0..200 {
+        let mut state = state(rooms());
+        for _ in 0..30 {
+            let word = words[chance(words.len())];
+            let is_list = matches!(state.mode, Mode::List);
+            let rows = state.rows();
+            let chosen = rows.get(state.chosen_index(&rows)).map(|row| row.id.clone());
+            let pasted = chance(10) == 0;
+            let event = if pasted { Key::Paste("yes\na\n".to_owned()) } else { key(word) };
+            for action in update(&mut state, Event::Key(event)) {
+                if let Action::Answer { question } = action {
+                    assert!(is_list && !pasted && ["Enter", "a"].contains(&word), "{word}");
+                    assert_eq!(chosen.as_deref(), Some(question.as_str()));
+                    opened += 1;
+                }
+            }
+            let mut terminal = Terminal::new(TestBackend::new(60, 16)).unwrap();
+            terminal.draw(|frame| draw(frame, &state, Palette::Colours)).unwrap();
+        }
+    }
+    assert!(opened > 20, "{opened}");
+}
+
+#[test]
+fn every_size_and_hostile_text_can_be_drawn() {
+    let mut hostile = rooms();
+    let text = format!("\u{1b}]52;c;x\u{7}\u{202e}{}\n<script>", "漢x".repeat(400_000));
+    hostile.agents[0].name = text.clone();
+    hostile.agents[0].doing = Some(text.clone());
+    hostile.questions[0].title = text.clone();
+    hostile.now[0].text = text.clone();
+    hostile.mail[0].text = text.chars().take(2_000).collect();
+    hostile.sessions[0].code = text.clone();
+    hostile.events[0].text = text;
+    let mut state = state(hostile);
+    for keys in ["1", "2", "3", "4", "5", "6", "7", "8", "?", "Esc", "4 Enter", "Esc ^K x", "Esc 2 /"] {
+        press(&mut state, keys);
+        for (width, height) in [(300, 100), (60, 16), (61, 17), (59, 16), (1, 1), (200, 3)] {
+            let mut terminal = Terminal::new(TestBackend::new(width, height)).unwrap();
+            terminal.draw(|frame| draw(frame, &state, Palette::Plain)).unwrap();
+            let shown: String = terminal.backend().buffer().content().iter().map(|cell| cell.symbol()).collect();
+            assert!(!shown.chars().any(|c| c.is_control() || c == '\u{202e}'), "{keys} at {width} × {height}");
+        }
+    }
+}
