@@ -44,6 +44,7 @@ These have a help of their own (`cargo xtask TASK --help`):
   clients                  real clients and real coding agents with `hob mcp`
   conformance              the official MCP suite against a server of ours
   package                  pack hob for pip, uv and npm
+  page                     `hob page` in a real browser
   trackers                 record an issue tracker's output as fixtures
 ";
 
@@ -57,7 +58,7 @@ const TASKS: &[Task] = &[
 
 /// The programs of the other tasks: package and tasks.
 const PROGRAMS: &[(&str, &[&str])] = &[
-    ("agents", &["demo", "clients", "conformance", "trackers"]),
+    ("agents", &["demo", "clients", "conformance", "page", "trackers"]),
     ("bench", &["bench", "score"]),
     ("package", &["package"]),
 ];

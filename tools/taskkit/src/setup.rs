@@ -120,6 +120,29 @@ pub fn checkers() -> Result<PathBuf> {
     Ok(dir)
 }
 
+/// The requirements of the check of the page.
+#[derive(Debug, Clone)]
+pub struct Browser {
+    pub chromium: PathBuf,
+    pub node: PathBuf,
+    /// Directory with our scripts and their packages.
+    pub scripts: PathBuf,
+}
+
+/// Installs a browser, and the packages that drive it.
+pub fn browser() -> Result<Browser> {
+    let need = Need { what: "chromium", packages: &["chromium"], is_installed: || on_path("chromium").is_some() };
+    if !(need.is_installed)() {
+        install(&[&need])?;
+    }
+    let chromium = on_path("chromium").context("chromium is not in PATH")?;
+    let (lists, scripts) = (root().join("tools/agents/page"), target_dir()?.join("tools/page"));
+    let bin = python_packages("python", &root().join("tools/agents/clients/requirements.txt"))?.join("bin");
+    node_packages("page", &lists, &bin, &scripts)?;
+    copy_scripts(&["check.mjs", "day.mjs"], &lists, &scripts)?;
+    Ok(Browser { chromium, node: bin.join("node"), scripts })
+}
+
 /// Installs the offline engine of nodes, and the validator.
 pub fn engine() -> Result<()> {
     model_server(&target_dir()?.join("tools"))

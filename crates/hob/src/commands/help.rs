@@ -56,7 +56,7 @@ const GROUPS: &[(&str, &[&str])] = &[
             "import",
         ],
     ),
-    ("Agents' questions", &["questions", "answer"]),
+    ("Agents' questions", &["questions", "answer", "page"]),
     ("Code", &["callers", "uses", "callees", "def", "outline", "fields", "constructors", "matches", "code"]),
     ("Walks over code", &["teach", "scout"]),
     ("State of the work", &["work", "brief", "note"]),
@@ -99,6 +99,7 @@ const EXAMPLES: &[(&str, &[(&str, &str)])] = &[
         ],
     ),
     ("top", &[("hob top", ""), ("hob top sessions", ""), ("hob top --once questions", "one frame, as text")]),
+    ("page", &[("hob page --open", ""), ("hob page --port 8123", "a fixed port, to be forwarded with ssh")]),
     ("callers", &[("hob callers Shape::area", ""), ("hob callers src/geo.rs:41", "the declaration at that line")]),
     ("uses", &[("hob uses Circle --class construct --class pattern", "where it is constructed and matched")]),
     (

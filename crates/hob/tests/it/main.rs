@@ -31,6 +31,7 @@ mod mail;
 mod moved;
 mod newcomer;
 mod nodes;
+mod page;
 mod parents;
 mod repl_check;
 mod resources;

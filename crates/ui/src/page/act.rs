@@ -1,0 +1,176 @@
+//! Posted forms: answers to questions, and actions on sessions. Each has a command of hob with the same effect.
+
+use std::fmt::Display;
+use std::sync::Arc;
+
+use client::control::ControlError;
+use hyper::StatusCode;
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+
+use super::Site;
+use super::daemon::Daemon;
+use super::form::{self, Problem};
+use super::gate::Refusal;
+use super::response::{Answer, html, refused, see};
+use super::route::Route;
+use super::show::{self, Filled, Loaded};
+use crate::form::{Draft, Question};
+
+const FOREIGN: Refusal = Refusal::new(
+    StatusCode::FORBIDDEN,
+    "This form is not of this page",
+    "Nothing was sent. Go back, reload the page, and send it again.",
+);
+const ONLY_SHOWS: Refusal = Refusal::new(
+    StatusCode::FORBIDDEN,
+    "This page only shows",
+    "Nothing was sent: an agent may have started the page, and an agent must not answer for its person. Run `hob page` in a terminal of your own.",
+);
+const UNKNOWN: Refusal = Refusal::new(
+    StatusCode::BAD_REQUEST,
+    "The form is not complete",
+    "Nothing was sent. Reload the page and try again.",
+);
+
+/// Handles a posted form.
+pub(super) async fn post(site: Arc<Site>, body: &[u8]) -> Answer {
+    let pairs: Vec<(String, String)> =
+        form_urlencoded::parse(body).map(|(name, value)| (name.into_owned(), value.into_owned())).collect();
+    let value = |name: &str| pairs.iter().find(|(key, _)| key == name).map(|(_, value)| value.clone());
+    if !value("token").is_some_and(|token| site.gate.is_own_form(&token)) {
+        return refused(&FOREIGN);
+    }
+    if site.refusal.is_some() {
+        return refused(&ONLY_SHOWS);
+    }
+    let action = value("action").unwrap_or_default();
+    match (&*action, value("question"), value("session")) {
+        ("send" | "decline", Some(id), _) => answer(site, id, action == "decline", pairs).await,
+        ("claim", Some(id), _) => claim(site, id).await,
+        ("interrupt" | "stop", _, Some(id)) => {
+            let back = value("back").and_then(|back| Route::parse(&back));
+            let eval = value("eval").and_then(|eval| eval.parse::<u64>().ok());
+            on_session(site, &action, &id, eval, back.unwrap_or(Route::Session(id.clone()))).await
+        }
+        _ => refused(&UNKNOWN),
+    }
+}
+
+/// The page after an answer that was not stored.
+struct Unsent {
+    status: StatusCode,
+    loaded: Loaded,
+    filled: Option<Filled>,
+    outcome: Option<String>,
+}
+
+impl Unsent {
+    fn failed(why: &dyn Display) -> Box<Unsent> {
+        let loaded = Loaded::Problem(format!("Not sent: {why}"));
+        Box::new(Unsent { status: StatusCode::BAD_GATEWAY, loaded, filled: None, outcome: None })
+    }
+}
+
+async fn answer(site: Arc<Site>, id: String, declines: bool, pairs: Vec<(String, String)>) -> Answer {
+    let route = Route::Question(id.clone());
+    let daemon = site.daemon.clone();
+    let sending = tokio::task::spawn_blocking(move || send(&daemon, &id, declines, &pairs));
+    let Err(unsent) = sending.await.unwrap_or_else(|error| Err(Unsent::failed(&error))) else {
+        return see(&route.url(), None);
+    };
+    if let Some(outcome) = unsent.outcome {
+        tell(&site, outcome);
+    }
+    html(unsent.status, show::document(&site, &route, &unsent.loaded, unsent.filled.as_ref()))
+}
+
+/// Sends an answer. Blocks.
+///
+/// # Errors
+/// The page to show if the answer was not stored.
+fn send(daemon: &Daemon, id: &str, declines: bool, pairs: &[(String, String)]) -> Result<(), Box<Unsent>> {
+    let value = daemon.question(id).map_err(|error| Unsent::failed(&error))?;
+    let question = Question::deserialize(&value).map_err(|error| Unsent::failed(&error))?;
+    let draft = form::posted(&question, pairs);
+    let mut params = json!({"question": id, "note": draft.note, "via": "page", "decline": declines});
+    let rejected = |problem: Problem| {
+        let (status, filled) = (StatusCode::UNPROCESSABLE_ENTITY, Some(Filled { draft: draft.clone(), problem }));
+        Box::new(Unsent { status, loaded: Loaded::Question(value.clone()), filled, outcome: None })
+    };
+    let closed = |question: Value, why: &str| {
+        let (loaded, outcome) = (Loaded::Question(question), Some(late(why, &draft)));
+        Box::new(Unsent { status: StatusCode::CONFLICT, loaded, filled: None, outcome })
+    };
+    if value["open"] != true {
+        let why = format!("the question is {} already", value["status"].as_str().unwrap_or("closed"));
+        return Err(closed(value.clone(), &why));
+    }
+    if !declines {
+        params["values"] = form::values(&question, &draft).map_err(rejected)?.into();
+    }
+    daemon.answer(id, &params).map(drop).map_err(|error| {
+        let (message, data) = match error {
+            ControlError::Refused { message, data, .. } => (message, data.unwrap_or_default()),
+            error => (error.to_string(), Box::default()),
+        };
+        if data["reason"] == "closed" {
+            return closed(daemon.question(id).unwrap_or_default(), &message);
+        }
+        let why = data["why"].as_str().map_or(message, str::to_owned);
+        rejected(Problem { field: data["field"].as_str().map(str::to_owned), why })
+    })
+}
+
+/// Describes an answer that came too late, with all that was typed.
+fn late(why: &str, draft: &Draft) -> String {
+    let fields = draft.fields.iter().filter(|(_, field)| !field.text.trim().is_empty());
+    let texts = fields
+        .map(|(id, field)| format!("\n{id}: {}", field.text))
+        .chain(draft.note.iter().map(|note| format!("\nComment: {note}")));
+    let texts: String = texts.collect();
+    let typed = if texts.is_empty() { String::new() } else { format!("\nWhat you had typed:{texts}") };
+    format!("Your answer was not sent: {why}. Tell the agent if you want to change the answer.{typed}")
+}
+
+/// Tells others that a person is answering, which delays the expiry. Its failure does not matter.
+async fn claim(site: Arc<Site>, id: String) -> Answer {
+    let daemon = site.daemon.clone();
+    let claiming = move || daemon.request("ask/claim", json!({"question": id, "via": "page"}));
+    let _ = tokio::task::spawn_blocking(claiming).await;
+    super::response::content(StatusCode::NO_CONTENT, "text/plain; charset=utf-8", super::response::Content::Whole(None))
+}
+
+async fn on_session(site: Arc<Site>, action: &str, id: &str, eval: Option<u64>, back: Route) -> Answer {
+    let snapshot = site.daemon.latest().snapshot;
+    let Some(row) = snapshot.rooms.sessions.iter().find(|row| row.id == id).cloned() else {
+        tell(&site, "That session is gone.".to_owned());
+        return see(&back.url(), None);
+    };
+    let mut arguments = Map::new();
+    arguments.insert("session".to_owned(), row.name.clone().into());
+    let tool = if action == "stop" { "repl_stop" } else { "repl_interrupt" };
+    if let (Some(eval), "repl_interrupt") = (eval, tool) {
+        arguments.insert("eval".to_owned(), eval.into());
+    }
+    let (daemon, name, worktree) = (site.daemon.clone(), row.name, row.worktree);
+    let called = tokio::task::spawn_blocking(move || daemon.call(&worktree, tool, arguments)).await;
+    let word = |value: &Value| value.as_str().unwrap_or_default().replace('_', " ");
+    tell(
+        &site,
+        match called {
+            Ok(Ok((_, result))) if tool == "repl_stop" => {
+                format!("{name}: {}: {}", word(&result["state"]), word(&result["reason"]))
+            }
+            Ok(Ok((_, result))) => format!("{name}: {}, after {} ms", word(&result["outcome"]), result["took_ms"]),
+            Ok(Err(why)) => format!("{name}: not done: {why}"),
+            Err(error) => format!("{name}: not done: {error}"),
+        },
+    );
+    see(&back.url(), None)
+}
+
+/// Keeps an outcome for the next page.
+fn tell(site: &Site, outcome: String) {
+    *site.outcome.lock().unwrap_or_else(std::sync::PoisonError::into_inner) = Some(outcome);
+}
