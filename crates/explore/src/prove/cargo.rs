@@ -10,13 +10,15 @@ use super::{Compilation, CompilerError, Compiling, Order, nearest};
 
 /// A message of cargo (`cargo check --message-format json`).
 #[derive(Deserialize)]
-#[serde(tag = "reason", rename_all = "kebab-case")]
+#[serde(tag = "reason")]
 enum Message {
-    CompilerMessage {
+    #[serde(rename = "compiler-message")]
+    Diagnosed {
         target: Target,
         message: Diagnostic,
     },
-    CompilerArtifact {
+    #[serde(rename = "compiler-artifact")]
+    Built {
         target: Target,
         package_id: String,
     },
@@ -90,10 +92,10 @@ fn parse(output: &str, workspace: &Path, tree: &Path) -> Compilation {
     let mut found = Compilation::default();
     for message in output.lines().filter_map(|line| serde_json::from_str(line).ok()) {
         match message {
-            Message::CompilerArtifact { target, package_id } if package_id.starts_with("path+") => {
+            Message::Built { target, package_id } if package_id.starts_with("path+") => {
                 found.compiled.insert(target.label());
             }
-            Message::CompilerMessage { target, message } if message.level == "error" => {
+            Message::Diagnosed { target, message } if message.level == "error" => {
                 found.failed.insert(target.label());
                 let Some(span) = message.spans.iter().find(|span| span.is_primary) else { continue };
                 let span = span.written();

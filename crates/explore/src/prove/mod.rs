@@ -25,7 +25,6 @@ pub struct Compiling {
     pub directory: PathBuf,
     pub guard: Guard,
     /// Decides whether code of a worktree may run: a build runs its build scripts and macros.
-    #[expect(clippy::type_complexity, reason = "the signature of one function")]
     pub trusts: Box<dyn Fn(&Path) -> bool + Send + Sync>,
     /// One compilation at a time.
     pub running: Mutex<()>,
