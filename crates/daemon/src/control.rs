@@ -35,7 +35,7 @@ pub(crate) fn add_methods(server: Server, daemon: &Arc<Daemon>) -> Server {
 
 async fn status(daemon: Weak<Daemon>) -> Result<Box<RawValue>, RpcError> {
     let daemon = there(&daemon)?;
-    let (snapshot, _) = daemon.rooms.current(&daemon, Stores::AsTheyAre).await;
+    let (snapshot, _) = daemon.rooms.current(&daemon, Stores::AsTheyAre, false).await;
     result(&StatusWithRooms { status: Status::from_daemon(&daemon), rooms: &snapshot.rooms })
 }
 

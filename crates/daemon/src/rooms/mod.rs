@@ -73,7 +73,7 @@ pub(crate) async fn next(daemon: &Weak<Daemon>, cx: &Context, params: NextParams
         called.mark_unchanged();
         let (snapshot, collected) = {
             let daemon = daemon.upgrade()?;
-            daemon.rooms.current(&daemon, Stores::Opened).await
+            daemon.rooms.current(&daemon, Stores::Opened, params.number.is_some()).await
         };
         let is_new = params.number != Some(snapshot.number) || params.life != snapshot.life;
         if is_new || Instant::now() >= deadline || stopping.borrow().is_some() {
@@ -106,10 +106,12 @@ async fn changed(receiver: &mut watch::Receiver<u64>) {
 }
 
 impl Latest {
-    /// Returns the snapshot, collected anew unless it is very recent, and the time of its collection.
-    pub(crate) async fn current(&self, daemon: &Daemon, stores: Stores) -> (Arc<Snapshot>, Instant) {
+    /// Returns the snapshot and the time of its collection. A shared one may be a tenth of a second old.
+    pub(crate) async fn current(&self, daemon: &Daemon, stores: Stores, is_shared: bool) -> (Arc<Snapshot>, Instant) {
         let mut state = self.0.lock().await;
-        if let Some(collected) = state.collected.filter(|collected| collected.elapsed() < PAUSE) {
+        // Watchers share a collection; who asks once gets the rows of now.
+        let recent = state.collected.filter(|collected| is_shared && collected.elapsed() < PAUSE);
+        if let Some(collected) = recent {
             return (state.snapshot.clone(), collected);
         }
         let began = Instant::now();

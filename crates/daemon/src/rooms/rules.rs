@@ -175,7 +175,14 @@ mod tests {
         check(
             rooms,
             &expect![[r#"
-                Critical Questions risky asks
+                Critical Questions ann asks: Question risky? (answer)
+                High Questions ann asks: Question early? (answer)
+                High Questions ann asks: Question late? (answer)
+                Normal Sessions main is crashed (open)
+                Normal Sessions loop: no output for 5 minutes (interrupt)
+                Normal Mail mail from bob: critical, and unread for 2 minutes by ann (open)
+                Low Now hob.toml asks for a grant: toolsets (run `hob trust`)
+                Low Mail bob writes: first line (read)
             "#]],
         );
     }

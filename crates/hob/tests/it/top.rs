@@ -97,7 +97,7 @@ fn the_rows_are_those_of_the_status_and_return_after_a_restart() {
     assert_eq!(project.run(["status", "--line"]).ok(), "1 working\n");
     let once = project.run(["top", "--once", "sessions"]).ok();
     assert!(once.contains("main") && once.contains("bash") && once.contains("idle"), "{once}");
-    project.run(["stop", "--force"]).ok();
+    project.run(["stop"]).ok();
     screen.until("not connected");
     ann.call("list_agents", json!({}));
     until("the face to return", || (!screen.text().contains("not connected")).then_some(()));

@@ -74,12 +74,6 @@ pub(super) enum Mode {
     Help,
     /// Types the name of a row in any room.
     Go(Editor),
-    /// Writes to an agent.
-    Write {
-        to: String,
-        reply_to: Option<String>,
-        text: Editor,
-    },
     /// Asks whether a session is to be stopped.
     Confirm {
         worktree: String,

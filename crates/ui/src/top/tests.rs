@@ -122,27 +122,105 @@ fn check(state: &State, width: u16, expected: &Expect) {
 
 #[test]
 fn now_shows_needs_and_what_happened() {
-    check(&state(rooms()), 80, &expect![""]);
-    check(&state(Rooms::default()), 60, &expect![""]);
+    check(
+        &state(rooms()),
+        80,
+        &expect![[r#"
+         Now 2  Agents 2  Sessions 1  Mail 1  Questions 1  Activity  Work  Nodes
+          needs you                                                 since   key
+        ? ann asks: Delete the branch?                              30 s    answer
+        × main: no output for 5 minutes, and no processor time      7 min   interrupt
+
+        lately
+        9 s     ann asked q_1
+
+        1 working · 1 waits for you · 1 stuck or crashed
+    "#]],
+    );
+    check(
+        &state(Rooms::default()),
+        60,
+        &expect![[r#"
+         Now  Agent  Sessi  Mail  Quest  Activ  Work  Nodes
+          needs you                             since   key
+        Nothing waits for you.
+
+        lately
+
+        quiet
+    "#]],
+    );
 }
 
 #[test]
 fn a_narrow_screen_leaves_out_the_less_telling_columns() {
     let mut state = state(rooms());
     press(&mut state, "2");
-    check(&state, 60, &expect![""]);
-    check(&state, 130, &expect![""]);
+    check(
+        &state,
+        60,
+        &expect![[r#"
+         Now  Agents  Sess  Mail  Ques  Acti  Work  Node
+        agent          state          for     doing
+        ann            waits for you  90 s    confirm_action {"acti…
+        bob            working        90 s    repl_eval {"code":"ma…
+
+        1 working · 1 waits for you · 1 stuck or crashed
+    "#]],
+    );
+    check(
+        &state,
+        130,
+        &expect![[r#"
+         Now 2  Agents 2  Sessions 1  Mail 1  Questions 1  Activity  Work  Nodes
+        agent          state          for     doing                             last 15 min     role       program      worktree
+        ann            waits for you  90 s    confirm_action {"action":"Delete… █··█··█··█··█·· builder    claude-code  shop
+        bob            working        90 s    repl_eval {"code":"main"}         █··█··█··█··█·· builder    claude-code  shop
+
+        1 working · 1 waits for you · 1 stuck or crashed
+    "#]],
+    );
 }
 
 #[test]
 fn each_room_has_its_rows() {
     let mut state = state(rooms());
     press(&mut state, "3");
-    check(&state, 80, &expect![""]);
+    check(
+        &state,
+        80,
+        &expect![[r#"
+         Now 2  Agents 2  Sessions 1  Mail 1  Questions 1  Activity  Work  Nodes
+        session      state          for     evaluates                  memory   profile
+        main         running        7 min   #7 forever (pure ())       212 MiB  ghci
+
+        1 working · 1 waits for you · 1 stuck or crashed
+    "#]],
+    );
     press(&mut state, "4");
-    check(&state, 80, &expect![""]);
+    check(
+        &state,
+        80,
+        &expect![[r#"
+         Now 2  Agents 2  Sessions 1  Mail 1  Questions 1  Activity  Work  Nodes
+        from         to                 text                            priority age
+        bob          ann (waiting)      The tests pass. Merge?          high     5 s
+
+        1 working · 1 waits for you · 1 stuck or crashed
+    "#]],
+    );
     press(&mut state, "5");
-    check(&state, 80, &expect![""]);
+    check(
+        &state,
+        80,
+        &expect![[r#"
+         Now 2  Agents 2  Sessions 1  Mail 1  Questions 1  Activity  Work  Nodes
+        agent          question                                   asked   left    danger
+        ann            Delete the branch?                         30 s    10 min  normal
+
+        1 working · 1 waits for you · 1 stuck or crashed
+    "#]],
+    );
 }
 
 #[test]
@@ -203,7 +281,18 @@ fn an_open_session_shows_its_output_from_the_first_byte() {
     // Output of another session, and an old answer, change nothing.
     update(&mut state, Event::Output { session: "s2".to_owned(), text: "other".to_owned(), cursor: 99 });
     update(&mut state, Event::Output { session: "s1".to_owned(), text: "old".to_owned(), cursor: 3 });
-    check(&state, 60, &expect![""]);
+    check(
+        &state,
+        60,
+        &expect![[r#"
+         Now  Agen  Sessions  Mail  Ques  Acti  Work  Node
+        main · ghci · running
+        first
+        \x1b[31mred
+
+        1 working · 1 waits for you · 1 stuck or crashed
+    "#]],
+    );
 }
 
 /// Random keys in any order: an answer is never part of an action, and only the chosen question's form is opened.
