@@ -10,7 +10,7 @@ mod events;
 mod rules;
 
 use std::collections::HashMap;
-use std::path::PathBuf;
+use std::path::Path;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
@@ -69,6 +69,7 @@ pub(crate) async fn next(daemon: &Weak<Daemon>, cx: &Context, params: NextParams
     };
     loop {
         // Changes from here on lead to another round.
+        let began = Instant::now();
         recorded.mark_unchanged();
         called.mark_unchanged();
         let (snapshot, collected) = {
@@ -80,10 +81,13 @@ pub(crate) async fn next(daemon: &Weak<Daemon>, cx: &Context, params: NextParams
             return Some(snapshot);
         }
         let changed = async {
-            tokio::select! {
-                () = changed(&mut recorded) => {}
-                () = changed(&mut called) => {}
-                () = sleep_until(collected + LOOK) => {}
+            // A shared snapshot may lack changes that are marked as seen.
+            if collected >= began {
+                tokio::select! {
+                    () = changed(&mut recorded) => {}
+                    () = changed(&mut called) => {}
+                    () = sleep_until(collected + LOOK) => {}
+                }
             }
             sleep_until(collected + PAUSE).await;
         };
@@ -185,7 +189,7 @@ fn presences(daemon: &Daemon, mut agents: HashMap<String, calls::Agent>) -> Vec<
         present.push(Presence {
             key,
             name: known.or(claimed),
-            worktree: shown(open.stands_in.as_ref().unwrap_or(&open.cwd)),
+            worktree: display_path(open.stands_in.as_ref().unwrap_or(&open.cwd)),
             pid: open.pid,
             connected: Some(since(&open)),
             agent,
@@ -194,7 +198,7 @@ fn presences(daemon: &Daemon, mut agents: HashMap<String, calls::Agent>) -> Vec<
     present.extend(agents.into_iter().map(|(key, agent)| Presence {
         key,
         name: daemon.parts.agent_name(&agent.caller).or_else(|| agent.caller.name.clone()),
-        worktree: shown(&agent.caller.worktree),
+        worktree: display_path(&agent.caller.worktree),
         pid: agent.caller.pid,
         connected: None,
         agent: Some(agent),
@@ -203,6 +207,6 @@ fn presences(daemon: &Daemon, mut agents: HashMap<String, calls::Agent>) -> Vec<
     present
 }
 
-fn shown(path: &PathBuf) -> String {
+fn display_path(path: &Path) -> String {
     path.to_string_lossy().into_owned()
 }

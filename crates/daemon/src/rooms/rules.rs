@@ -86,7 +86,7 @@ pub(super) fn needs(rooms: &Rooms, withheld: &[String]) -> Vec<Need> {
     for setting in withheld {
         need(Urgency::Low, Room::Now, setting, 0, format!("hob.toml asks for a grant: {setting}"), "run `hob trust`");
     }
-    needs.sort_by(|one, other| (one.urgency, one.since).cmp(&(other.urgency, other.since)));
+    needs.sort_by_key(|one| (one.urgency, one.since));
     needs
 }
 

@@ -47,7 +47,7 @@ pub fn frame(project: &Project, cwd: &std::path::Path, room: Room, width: u16) -
     state::update(&mut state, state::Event::Snapshot(Box::new(snapshot)));
     let rows = u16::try_from(state.rows().len()).unwrap_or(u16::MAX).min(200);
     let height = (rows + 12).max(draw::SMALLEST.1);
-    Ok(picture(&state, width.max(draw::SMALLEST.0), height).map_err(|error| error.to_string())?)
+    picture(&state, width.max(draw::SMALLEST.0), height).map_err(|error| error.to_string())
 }
 
 /// Draws a state without colours, as lines without trailing spaces. The lines of keys are left out.
