@@ -1,6 +1,8 @@
-//! User interfaces for people on a terminal: [`form`] answers a question, [`top`] shows the rooms of a project.
+//! User interfaces for people: [`form`] answers a question on a terminal, [`top`] shows the rooms of a project there, and
+//! [`page`] shows them in a browser.
 
 mod editor;
 pub mod form;
+pub mod page;
 mod terminal;
 pub mod top;

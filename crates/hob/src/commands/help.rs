@@ -56,7 +56,7 @@ const GROUPS: &[(&str, &[&str])] = &[
             "import",
         ],
     ),
-    ("Agents' questions", &["questions", "answer"]),
+    ("Agents' questions", &["questions", "answer", "page"]),
     ("Code", &["callers", "uses", "callees", "def", "outline", "fields", "constructors", "matches", "code"]),
     ("Walks over code", &["teach", "scout"]),
     ("State of the work", &["work", "brief", "note"]),

@@ -23,6 +23,7 @@ mod mcp;
 mod node;
 mod note;
 mod other_program;
+mod page;
 mod policy;
 mod sandbox;
 mod serve;
@@ -66,6 +67,7 @@ pub(crate) enum Command {
     Questions(ask::Questions),
     Answer(ask::Answer),
     Ask(ask::Ask),
+    Page(page::PageCommand),
     Callers(code::Callers),
     Uses(code::Uses),
     Callees(code::Callees),
@@ -119,6 +121,7 @@ impl Command {
             Command::Questions(questions) => questions.run(&project()?),
             Command::Answer(answer) => answer.run(&project()?),
             Command::Ask(ask) => ask.run(&project()?),
+            Command::Page(page) => page.run(project()?),
             Command::Callers(callers) => callers.run(&project()?),
             Command::Uses(uses) => uses.run(&project()?),
             Command::Callees(callees) => callees.run(&project()?),

@@ -9,8 +9,8 @@ mod question;
 mod screen;
 mod state;
 
-pub use draft::Draft;
-pub use question::Question;
+pub use draft::{Draft, FieldDraft};
+pub use question::{Attachment, Choice, Field, Kind, Question, ShowIf};
 pub use screen::fill;
 
 use serde_json::{Map, Value};

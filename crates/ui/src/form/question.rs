@@ -85,7 +85,7 @@ pub struct Attachment {
 
 impl ShowIf {
     /// True if the value meets the condition. Numbers are compared numerically.
-    pub(super) fn holds(&self, value: &Value) -> bool {
+    pub(crate) fn holds(&self, value: &Value) -> bool {
         match (value.as_f64(), self.equals.as_f64()) {
             (Some(is), Some(equals)) => is == equals,
             _ => *value == self.equals,
@@ -95,7 +95,7 @@ impl ShowIf {
 
 impl Question {
     /// True if the answer must be typed in full.
-    pub(super) fn is_dangerous(&self) -> bool {
+    pub(crate) fn is_dangerous(&self) -> bool {
         self.danger == "high"
     }
 
@@ -107,13 +107,13 @@ impl Question {
 
 impl Field {
     /// Returns the label of the field.
-    pub(super) fn name(&self) -> &str {
+    pub(crate) fn name(&self) -> &str {
         if self.label.is_empty() { &self.id } else { &self.label }
     }
 }
 
 impl Choice {
-    pub(super) fn name(&self) -> &str {
+    pub(crate) fn name(&self) -> &str {
         if self.label.is_empty() { &self.id } else { &self.label }
     }
 }

@@ -1,0 +1,178 @@
+//! The page's connections to the daemon: one that follows the rooms and returns after a restart, one that reports a
+//! present person, and one for each call.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use client::Control;
+use client::control::ControlError;
+use project::rooms::{NEXT, Snapshot};
+use project::{Hello, Project};
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+use tokio::sync::watch;
+
+/// The interval between attempts to reconnect.
+const AGAIN: Duration = Duration::from_millis(300);
+/// The time after which the daemon repeats an unchanged state.
+const WAIT: Duration = Duration::from_secs(20);
+/// The time for which a person counts as present after the last open tab was closed or reloaded.
+const LEAVES: Duration = Duration::from_secs(3);
+
+const NONE_RUNS: &str =
+    "No daemon is running, so this is the last known state. The next call of an agent or of hob starts one.";
+
+/// The project's daemon, also across restarts.
+pub(super) struct Daemon {
+    project: Project,
+    hello: Hello,
+    seen: watch::Sender<Seen>,
+}
+
+/// The last known state.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Seen {
+    pub(super) snapshot: Arc<Snapshot>,
+    /// The reason why the state may be old.
+    pub(super) problem: Option<String>,
+}
+
+impl Daemon {
+    pub(super) fn new(project: Project, hello: Hello) -> Daemon {
+        Daemon { project, hello, seen: watch::channel(Seen::default()).0 }
+    }
+
+    /// Returns the name of the project's directory.
+    pub(super) fn name(&self) -> String {
+        self.project.root().file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
+    }
+
+    /// Returns the last known state.
+    pub(super) fn latest(&self) -> Seen {
+        self.seen.borrow().clone()
+    }
+
+    pub(super) fn seen(&self) -> watch::Receiver<Seen> {
+        self.seen.subscribe()
+    }
+
+    /// Follows the rooms until the process ends. Blocks; starts no daemon, so that a stopped one stays stopped.
+    pub(super) fn follow(&self) {
+        loop {
+            let problem = match Control::connect(&self.project, &self.hello) {
+                Ok(Some(control)) => self.follow_connection(control),
+                Ok(None) => NONE_RUNS.to_owned(),
+                Err(error) => error.to_string(),
+            };
+            self.seen.send_if_modified(|seen| {
+                let is_new = seen.problem.as_ref() != Some(&problem);
+                seen.problem = Some(problem);
+                is_new
+            });
+            std::thread::sleep(AGAIN);
+        }
+    }
+
+    /// Follows the rooms until the connection ends, and returns the reason.
+    fn follow_connection(&self, mut control: Control) -> String {
+        let mut params = json!({"wait_ms": 0});
+        loop {
+            let answer = control.request(NEXT, params, |_, _| {});
+            let snapshot = match answer.map(Snapshot::deserialize) {
+                Ok(Ok(snapshot)) => snapshot,
+                Ok(Err(error)) => return format!("the daemon is of another version ({error}): run `hob stop`"),
+                Err(ControlError::Lost { .. }) => return NONE_RUNS.to_owned(),
+                Err(error) => return format!("{error}: if the daemon is of another version, run `hob stop`"),
+            };
+            params = json!({"life": snapshot.life, "number": snapshot.number, "wait_ms": WAIT.as_millis() as u64});
+            self.seen.send_if_modified(|seen| {
+                let before = (&seen.snapshot.life, seen.snapshot.number, &seen.problem);
+                let is_new = before != (&snapshot.life, snapshot.number, &None);
+                *seen = Seen { snapshot: Arc::new(snapshot), problem: None };
+                is_new
+            });
+        }
+    }
+
+    /// Reports to agents that a person is present while tabs are open.
+    pub(super) async fn report_presence(self: Arc<Daemon>, mut tabs: watch::Receiver<usize>) {
+        let mut seen = self.seen();
+        loop {
+            if tabs.wait_for(|tabs| *tabs > 0).await.is_err() {
+                return;
+            }
+            // The life changes and a problem appears when the daemon is replaced; then this connection ended too.
+            let life = seen.borrow_and_update().snapshot.life.clone();
+            let daemon = self.clone();
+            let face = tokio::task::spawn_blocking(move || daemon.be_present()).await.ok().flatten();
+            let is_replaced = |seen: &Seen| seen.problem.is_some() || seen.snapshot.life != life;
+            let is_lost = async { seen.wait_for(is_replaced).await.is_ok() };
+            let is_over = tokio::select! {
+                () = all_left(&mut tabs) => true,
+                _ = is_lost => false,
+            };
+            drop(face);
+            if !is_over {
+                tokio::time::sleep(AGAIN).await;
+            }
+        }
+    }
+
+    fn be_present(&self) -> Option<Control> {
+        let mut control = Control::connect(&self.project, &self.hello).ok()??;
+        control.request("ask/watch", json!({}), |_, _| {}).ok()?;
+        Some(control)
+    }
+
+    /// Makes a request; starts a daemon if none runs. Blocks.
+    pub(super) fn request(&self, method: &str, params: Value) -> Result<Value, ControlError> {
+        Control::connect_or_start(&self.project, &self.hello)?.request(method, params, |_, _| {})
+    }
+
+    /// Returns a question with its attachments, also a closed one. Blocks.
+    pub(super) fn question(&self, id: &str) -> Result<Value, ControlError> {
+        self.request("ask/list", json!({"question": id})).map(|mut list| list["questions"][0].take())
+    }
+
+    /// Sends an answer, and returns the question's new state. Blocks. If the daemon is lost, the answer is sent again only
+    /// if it was not stored.
+    pub(super) fn answer(&self, id: &str, params: &Value) -> Result<Value, ControlError> {
+        let once = || self.request("ask/answer", params.clone()).map(|mut made| made["question"].take());
+        match once() {
+            Err(ControlError::Lost { .. }) => match self.question(id)? {
+                closed if closed["open"] != true => Ok(closed),
+                _ => once(),
+            },
+            made => made,
+        }
+    }
+
+    /// Calls a tool for a worktree, and returns its text and structured result; the text as an error if the tool failed.
+    /// Blocks.
+    pub(super) fn call(
+        &self,
+        worktree: &str,
+        tool: &str,
+        arguments: Map<String, Value>,
+    ) -> Result<(String, Value), String> {
+        let hello = Control::hello(&self.project, Path::new(worktree));
+        let mut control = Control::connect_or_start(&self.project, &hello).map_err(|error| error.to_string())?;
+        let mut result = control.call(tool, arguments, |_| {}, |_, _| {}).map_err(|error| error.to_string())?;
+        let text = result["content"][0]["text"].as_str().unwrap_or_default().to_owned();
+        if result["isError"] == true { Err(text) } else { Ok((text, result["structuredContent"].take())) }
+    }
+}
+
+/// Waits until no tab is open for a while.
+async fn all_left(tabs: &mut watch::Receiver<usize>) {
+    loop {
+        if tabs.wait_for(|tabs| *tabs == 0).await.is_err() {
+            return;
+        }
+        // A reloaded tab returns at once.
+        if tokio::time::timeout(LEAVES, tabs.wait_for(|tabs| *tabs > 0)).await.is_err() {
+            return;
+        }
+    }
+}

@@ -1,0 +1,177 @@
+//! The pages of a single question, session, agent and conversation.
+
+use project::rooms::{Room, SessionRow};
+use project::{span, visible};
+use serde_json::Value;
+
+use super::form::{self, Problem};
+use super::html::{Html, el, line, text};
+use super::rooms::{View, marks, name, state_class, stuck};
+use crate::form::{Draft, Question};
+
+/// Output of a session.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Output {
+    pub(super) beginning: String,
+    /// The end, if not all output is shown.
+    pub(super) end: Option<String>,
+    /// The reason why there is none.
+    pub(super) problem: Option<String>,
+}
+
+/// Draws whether a question still waits, and how it ended.
+pub(super) fn standing(question: &Value) -> Html {
+    let number = |key: &str| question[key].as_u64().unwrap_or_default();
+    let words = |value: &Value| visible(value.as_str().unwrap_or_default());
+    if question["open"] == true {
+        let mut parts = vec![format!("Asked {} ago, {} left", span(number("age_s")), span(number("left_s")))];
+        if let Some(agent) = question["agent"].as_str() {
+            parts.push(format!("by {agent}"));
+        }
+        parts.push(format!("in {}", words(&question["worktree"])));
+        return el("p").class("when").line(&format!("{}.", parts.join(" ")));
+    }
+    let by = match question["answered"].is_object() {
+        true => format!(" by {} ({})", words(&question["answered"]["by"]), words(&question["answered"]["via"])),
+        false => String::new(),
+    };
+    let head = el("p")
+        .class("headline")
+        .attr("role", "status")
+        .line(&format!("This question is {}{by}.", words(&question["status"])));
+    let answer = question["answer"].as_array().into_iter().flatten().filter_map(Value::as_str);
+    let answer: Vec<Html> = answer.map(|answer| el("li").line(answer)).collect();
+    let lines = if answer.is_empty() { Html::default() } else { el("ul").class("lines").all(answer) };
+    [head, lines].into_iter().collect()
+}
+
+/// Draws a question with its form.
+pub(super) fn question(view: &View<'_>, question: &Question, draft: &Draft, problem: Option<&Problem>) -> Html {
+    let danger = if question.is_dangerous() {
+        el("p").class("notice danger").line("This action is dangerous: read it in full, and type the answer.")
+    } else {
+        Html::default()
+    };
+    let message =
+        if question.message.is_empty() { Html::default() } else { el("div").class("message").text(&question.message) };
+    let form = match view.form_token {
+        Some(token) => form::draw(question, draft, problem, token),
+        None => el("p")
+            .class("notice")
+            .line("This page only shows the question. Answer it with `hob answer` in a terminal of your own."),
+    };
+    [danger, message, form::attachments(question), form].into_iter().collect()
+}
+
+/// Draws a session with its output.
+pub(super) fn session(view: &View<'_>, id: &str, output: &Output) -> Html {
+    let Some(row) = view.rooms().sessions.iter().find(|row| row.id == id) else {
+        return el("p").class("empty").line("This session is gone. Its output is kept: `hob call repl_read` shows it.");
+    };
+    let fact = |name: &str, value: Html| el("div").with([el("dt").line(name), el("dd").with([value])]);
+    let facts = el("dl").class("facts").with([
+        fact("State", view.session_state(row)),
+        fact("Evaluation", view.evaluation(row)),
+        fact("Profile", line(&row.profile)),
+        fact("Owner", line(&row.owner)),
+        fact("Worktree", line(&row.worktree)),
+        fact("Age", line(&view.age(row.since))),
+    ]);
+    let block = |id: &'static str, label: &str, content: &str| {
+        let pre = el("pre").attr("id", id).attr("tabindex", "0").attr("role", "region").attr("aria-label", label);
+        pre.text(content)
+    };
+    let shown = match (&output.problem, &output.end) {
+        (Some(problem), _) => el("p").class("notice").line(problem),
+        (None, None) if output.beginning.is_empty() => el("p").class("empty").line("It printed nothing."),
+        (None, None) => block("output", "Output", &output.beginning),
+        (None, Some(end)) => [
+            block("beginning", "Beginning of the output", &output.beginning),
+            el("p").class("help").line("The middle is left out; `hob call repl_read` reads any part."),
+            block("output", "End of the output", end),
+        ]
+        .into_iter()
+        .collect(),
+    };
+    [stuck(row.stuck.as_deref()), facts, view.session_actions("page", row), el("h2").line("Output"), shown]
+        .into_iter()
+        .collect()
+}
+
+/// Returns the session of a page.
+pub(super) fn session_row<'a>(view: &View<'a>, id: &str) -> Option<&'a SessionRow> {
+    view.snapshot.rooms.sessions.iter().find(|row| row.id == id)
+}
+
+/// Draws an agent with what it asks, runs and says.
+pub(super) fn agent(view: &View<'_>, id: &str) -> Html {
+    let rooms = view.rooms();
+    let Some(row) = rooms.agents.iter().find(|row| row.id == id) else {
+        return el("p").class("empty").line("This agent is gone.");
+    };
+    let fact = |name: &str, value: Html| el("div").with([el("dt").line(name), el("dd").with([value])]);
+    let state = [
+        el("span").class(state_class(row.state)).line(row.state.name()),
+        el("span").class("when").line(&format!(" for {}", view.age(row.since))),
+    ];
+    let facts = el("dl").class("facts").with([
+        fact("State", state.into_iter().collect()),
+        fact("Doing", line(row.doing.as_deref().unwrap_or("nothing that hob sees"))),
+        fact("Program", line(&row.program)),
+        fact("Worktree", line(&row.worktree)),
+    ]);
+    let is_own = |other: &str| other == row.id || (!row.name.is_empty() && other == row.name);
+    let mut of_agent = project::rooms::Snapshot { at: view.snapshot.at, ..Default::default() };
+    of_agent.rooms.questions = rooms
+        .questions
+        .iter()
+        .filter(|question| row.pids.contains(&question.pid) || is_own(&question.agent))
+        .cloned()
+        .collect();
+    of_agent.rooms.sessions = rooms.sessions.iter().filter(|session| is_own(&session.owner)).cloned().collect();
+    of_agent.rooms.mail = rooms
+        .mail
+        .iter()
+        .filter(|mail| is_own(&mail.from) || mail.to.iter().any(|to| is_own(&to.name)))
+        .cloned()
+        .collect();
+    of_agent.rooms.activity = rooms.activity.iter().filter(|call| call.agent == row.id).take(20).cloned().collect();
+    let of_agent = View { snapshot: &of_agent, ..*view };
+    let parts = [
+        (Room::Questions, of_agent.rooms().questions.len()),
+        (Room::Sessions, of_agent.rooms().sessions.len()),
+        (Room::Activity, of_agent.rooms().activity.len()),
+        (Room::Mail, of_agent.rooms().mail.len()),
+    ];
+    let tables = parts
+        .iter()
+        .filter(|(_, count)| *count > 0)
+        .map(|(room, _)| [el("h2").line(room.name()), of_agent.room(*room)].into_iter().collect());
+    [stuck(row.stuck.as_deref()), facts].into_iter().chain(tables).collect()
+}
+
+/// Returns the name of an agent.
+pub(super) fn agent_name(view: &View<'_>, id: &str) -> String {
+    view.rooms().agents.iter().find(|row| row.id == id).map_or(id, name).to_owned()
+}
+
+/// Draws a conversation, oldest message first.
+pub(super) fn thread(view: &View<'_>, id: &str) -> Html {
+    let mut messages: Vec<_> = view.rooms().mail.iter().filter(|mail| mail.thread == id).collect();
+    messages.sort_by_key(|mail| mail.sent);
+    if messages.is_empty() {
+        return el("p").class("empty").line("This conversation is no longer among the latest. `hob thread` shows it.");
+    }
+    let draw = |mail: &&project::rooms::MailRow| {
+        let to: Vec<String> =
+            mail.to.iter().map(|to| format!("{} ({})", to.name, to.state.replace('_', " "))).collect();
+        let head = format!("{} to {}, {} ago", mail.from, to.join(", "), view.age(mail.sent));
+        el("article").with([el("h2").line(&head), el("div").class("message").with([text(&mail.text)])])
+    };
+    messages.iter().map(draw).collect()
+}
+
+/// Draws the marks of a question in the rooms.
+pub(super) fn question_marks(view: &View<'_>, id: &str) -> Html {
+    view.rooms().questions.iter().find(|row| row.id == id).map(marks).unwrap_or_default()
+}

@@ -1,0 +1,343 @@
+//! The form of a question: drawn from its fields, read from what a browser posts. Names of inputs are numbers, so that no
+//! id of an agent can collide.
+
+use serde_json::{Map, Value};
+
+use super::html::{Element, Html, el, line, text, typed};
+use super::place::Place;
+use crate::form::{Attachment, Choice, Draft, Field, FieldDraft, Kind, Question};
+
+/// The value of the choice that stands for another text.
+const OTHER: &str = "other";
+
+/// A rejected answer: the field at fault, if one is, and the reason.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Problem {
+    pub(super) field: Option<String>,
+    pub(super) why: String,
+}
+
+/// Returns the draft with the defaults of all fields.
+pub(super) fn defaults(question: &Question) -> Draft {
+    let word = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+    let filled = |field: &Field| match (&field.default, field.kind) {
+        (Value::Null, _) => FieldDraft::default(),
+        // A dangerous question takes only what is typed.
+        (Value::Bool(_), _) if question.is_dangerous() => FieldDraft::default(),
+        (Value::Bool(yes), _) => FieldDraft { text: if *yes { "yes" } else { "no" }.to_owned(), chosen: Vec::new() },
+        (Value::Array(ids), _) => FieldDraft { text: String::new(), chosen: ids.iter().map(word).collect() },
+        (id, Kind::Choice | Kind::Multichoice) => FieldDraft { text: String::new(), chosen: vec![word(id)] },
+        (value, _) => FieldDraft { text: word(value), chosen: Vec::new() },
+    };
+    Draft { fields: question.fields.iter().map(|field| (field.id.clone(), filled(field))).collect(), note: None }
+}
+
+/// Reads the draft from a posted form.
+pub(super) fn posted(question: &Question, pairs: &[(String, String)]) -> Draft {
+    // Browsers send line ends of two characters.
+    let all =
+        |name: String| pairs.iter().filter(move |(key, _)| *key == name).map(|(_, value)| value.replace("\r\n", "\n"));
+    let read = |(at, field): (usize, &Field)| {
+        let mut given: Vec<String> = all(format!("f{at}")).collect();
+        let mut text = all(format!("o{at}")).next().unwrap_or_default();
+        if matches!(field.kind, Kind::Choice | Kind::Multichoice) {
+            // Another option was chosen since the text was typed; both stay in the draft, and `values` names the conflict.
+            let has_other = given.iter().any(|value| value == OTHER);
+            let known =
+                |value: &String| field.options.get(value.parse::<usize>().ok()?).map(|option| option.id.clone());
+            let chosen = given.iter().filter_map(known).collect();
+            if has_other && text.is_empty() {
+                text.push(' ');
+            }
+            return (field.id.clone(), FieldDraft { text, chosen });
+        }
+        (field.id.clone(), FieldDraft { text: given.drain(..).next().unwrap_or_default(), chosen: Vec::new() })
+    };
+    let note = all("note".to_owned()).next().filter(|note| !note.trim().is_empty());
+    Draft { fields: question.fields.iter().enumerate().map(read).collect(), note }
+}
+
+/// Returns the values of the fields whose conditions hold.
+///
+/// # Errors
+/// If a choice has both an option and another text.
+pub(super) fn values(question: &Question, draft: &Draft) -> Result<Map<String, Value>, Problem> {
+    let mut values = Map::new();
+    for field in &question.fields {
+        let is_asked =
+            field.show_if.as_ref().is_none_or(|on| values.get(&on.field).is_some_and(|value| on.holds(value)));
+        let Some(draft) = draft.fields.get(&field.id).filter(|_| is_asked && field.kind != Kind::Note) else {
+            continue;
+        };
+        values.extend(value(field, draft)?.map(|value| (field.id.clone(), value)));
+    }
+    Ok(values)
+}
+
+fn value(field: &Field, draft: &FieldDraft) -> Result<Option<Value>, Problem> {
+    let word = draft.text.trim();
+    let typed = || Some(word).filter(|word| !word.is_empty()).map(Value::from);
+    Ok(match field.kind {
+        Kind::Note => None,
+        // The receiver reports an invalid number, date or word.
+        Kind::Integer | Kind::Number => serde_json::from_str(word).ok().filter(Value::is_number).or_else(typed),
+        Kind::Boolean => match word.to_lowercase().as_str() {
+            "yes" => Some(true.into()),
+            "no" => Some(false.into()),
+            _ => typed(),
+        },
+        Kind::Date => typed(),
+        Kind::Text | Kind::Multiline => typed().map(|_| draft.text.as_str().into()),
+        Kind::Choice => match (draft.chosen.as_slice(), word) {
+            ([id], "") => Some(id.as_str().into()),
+            ([], _) => typed(),
+            _ => {
+                let why = "an option is chosen and another text is typed: keep one of them".to_owned();
+                return Err(Problem { field: Some(field.id.clone()), why });
+            }
+        },
+        Kind::Multichoice => {
+            let all: Vec<Value> = draft.chosen.iter().map(|id| id.as_str().into()).chain(typed()).collect();
+            (!all.is_empty()).then(|| all.into())
+        }
+    })
+}
+
+/// Draws the form. Its first button is disabled, so that Enter in a text sends nothing.
+pub(super) fn draw(question: &Question, draft: &Draft, problem: Option<&Problem>, form_token: &str) -> Html {
+    let hidden =
+        |name: &'static str, value: &str| el("input").attr("type", "hidden").attr("name", name).typed(value).alone();
+    let fields = question.fields.iter().enumerate().map(|(at, field)| {
+        let draft = draft.fields.get(&field.id).cloned().unwrap_or_default();
+        let why =
+            problem.filter(|problem| problem.field.as_ref() == Some(&field.id)).map(|problem| problem.why.as_str());
+        Drawn { question, at, field, draft, why }.html()
+    });
+    let note = el("div").class("field").with([
+        el("label").attr("for", "note").line("Comment (optional)"),
+        el("textarea")
+            .attr("id", "note")
+            .attr("name", "note")
+            .attr("rows", "2")
+            .with([typed(draft.note.as_deref().unwrap_or_default())]),
+    ]);
+    let send = el("button").attr("type", "submit").attr("name", "action").attr("value", "send").attr("id", "send");
+    let send = if question.is_dangerous() { send.class("danger") } else { send.class("main") };
+    let decline = el("details").attr("id", "decline").with([
+        el("summary").line("Decline to answer…"),
+        el("p").line("The agent learns that you declined. It gets no answer."),
+        el("button").attr("type", "submit").attr("name", "action").attr("value", "decline").line("Decline"),
+    ]);
+    el("form")
+        .attr("method", "post")
+        .place("action", &Place::Act)
+        .attr("id", "form")
+        .attr("autocomplete", "off")
+        .flag("novalidate", true)
+        .all(
+            [
+                el("button")
+                    .attr("type", "submit")
+                    .flag("disabled", true)
+                    .flag("hidden", true)
+                    .line("Enter sends nothing"),
+                hidden("token", form_token),
+                hidden("question", &question.question),
+                summary(question, problem),
+            ]
+            .into_iter()
+            .chain(fields)
+            .chain([note, el("p").class("buttons").with([send.line("Send the answer")]), decline]),
+        )
+}
+
+/// Draws why an answer was not taken, with a link to the field.
+fn summary(question: &Question, problem: Option<&Problem>) -> Html {
+    let Some(problem) = problem else { return Html::default() };
+    let field = question.fields.iter().position(|field| Some(&field.id) == problem.field.as_ref());
+    let why = match field {
+        Some(at) => format!("Not sent: {}: {}", question.fields[at].name(), problem.why),
+        None => format!("Not sent: {}", problem.why),
+    };
+    el("p").class("problem").attr("role", "alert").attr("id", "problem").attr("tabindex", "-1").line(&why)
+}
+
+/// A field with its contents.
+struct Drawn<'a> {
+    question: &'a Question,
+    at: usize,
+    field: &'a Field,
+    draft: FieldDraft,
+    /// The reason why the contents were rejected.
+    why: Option<&'a str>,
+}
+
+impl Drawn<'_> {
+    fn html(&self) -> Html {
+        let field = self.field;
+        let drawn = match field.kind {
+            Kind::Note => return self.frame(el("div").class("field")).with([el("p").text(field.name()), self.help()]),
+            Kind::Boolean if !self.question.is_dangerous() => {
+                let yes = Choice { id: "yes".to_owned(), label: "Yes".to_owned(), help: String::new() };
+                let no = Choice { id: "no".to_owned(), label: "No".to_owned(), help: String::new() };
+                let button = |option: &Choice| self.option("radio", &option.id, option, self.draft.text == option.id);
+                return self.group([button(&yes), button(&no)]);
+            }
+            Kind::Choice | Kind::Multichoice => return self.options(),
+            Kind::Multiline => self.describe(el("textarea")).attr("rows", "6").with([typed(&self.draft.text)]),
+            Kind::Boolean => self.input("text").attr("placeholder", "yes or no").alone(),
+            Kind::Integer => self.input("text").attr("inputmode", "numeric").alone(),
+            Kind::Number => self.input("text").attr("inputmode", "decimal").alone(),
+            Kind::Date => self.input("date").alone(),
+            Kind::Text => self.input("text").alone(),
+        };
+        let label = el("label").attr("for", &format!("f{}", self.at)).with([line(&self.label())]);
+        self.frame(el("div").class("field")).with([label, self.help(), drawn])
+    }
+
+    fn label(&self) -> String {
+        let mut label = self.field.name().to_owned();
+        if self.field.kind == Kind::Boolean && self.question.is_dangerous() {
+            label.push_str(" Type yes or no in full.");
+        }
+        if self.field.required {
+            label.push_str(" (required)");
+        }
+        label
+    }
+
+    /// Adds the condition of the field, by which the script hides it.
+    fn frame(&self, element: Element) -> Element {
+        let condition = self.field.show_if.as_ref().and_then(|on| {
+            let at = self.question.fields.iter().position(|field| field.id == on.field)?;
+            let before = &self.question.fields[at];
+            let wanted = match &on.equals {
+                Value::Bool(yes) => if *yes { "yes" } else { "no" }.to_owned(),
+                Value::String(word) => match before.options.iter().position(|option| option.id == *word) {
+                    Some(option) => option.to_string(),
+                    None => word.clone(),
+                },
+                other => other.to_string(),
+            };
+            Some((at, wanted))
+        });
+        match condition {
+            Some((at, wanted)) => element.attr("data-if", &format!("f{at}")).attr("data-is", &wanted),
+            None => element,
+        }
+    }
+
+    fn help(&self) -> Html {
+        let at = self.at;
+        let condition = self.field.show_if.as_ref().and_then(|on| {
+            let before = self.question.fields.iter().find(|field| field.id == on.field)?;
+            let wanted = match &on.equals {
+                Value::Bool(yes) => if *yes { "yes" } else { "no" }.to_owned(),
+                Value::String(id) => {
+                    before.options.iter().find(|option| option.id == *id).map_or(id.as_str(), Choice::name).to_owned()
+                }
+                other => other.to_string(),
+            };
+            Some(format!("Only if “{}” is {wanted}.", before.name()))
+        });
+        let parts = [
+            (!self.field.help.is_empty())
+                .then(|| el("p").class("help").attr("id", &format!("h{at}")).text(&self.field.help)),
+            condition.map(|condition| el("p").class("help condition").attr("id", &format!("c{at}")).line(&condition)),
+            self.why.map(|why| el("p").class("problem").attr("id", &format!("p{at}")).line(why)),
+        ];
+        parts.into_iter().flatten().collect()
+    }
+
+    /// Adds name, id and descriptions to an input.
+    fn describe(&self, element: Element) -> Element {
+        let name = format!("f{}", self.at);
+        self.described(element.attr("id", &name).attr("name", &name)).flag("autofocus", self.why.is_some())
+    }
+
+    fn described(&self, element: Element) -> Element {
+        let parts =
+            [("h", !self.field.help.is_empty()), ("c", self.field.show_if.is_some()), ("p", self.why.is_some())];
+        let ids: Vec<String> =
+            parts.iter().filter(|(_, is_there)| *is_there).map(|(id, _)| format!("{id}{}", self.at)).collect();
+        let element = if ids.is_empty() { element } else { element.attr("aria-describedby", &ids.join(" ")) };
+        if self.why.is_some() { element.attr("aria-invalid", "true") } else { element }
+    }
+
+    fn input(&self, kind: &str) -> Element {
+        self.describe(el("input")).attr("type", kind).typed(&self.draft.text)
+    }
+
+    fn group(&self, rows: impl IntoIterator<Item = Html>) -> Html {
+        // An invalid group is described by its text; `aria-invalid` is not for groups.
+        let frame = self.frame(el("fieldset").class("field"));
+        let legend = el("legend").line(&self.label());
+        frame.all([legend, self.help()].into_iter().chain(rows))
+    }
+
+    fn option(&self, kind: &str, value: &str, option: &Choice, is_chosen: bool) -> Html {
+        let id = format!("f{}-{value}", self.at);
+        let input =
+            el("input").attr("type", kind).attr("id", &id).attr("name", &format!("f{}", self.at)).attr("value", value);
+        let help = if option.help.is_empty() { Html::default() } else { el("span").class("help").line(&option.help) };
+        el("p").class("option").with([
+            input.flag("checked", is_chosen).alone(),
+            el("label").attr("for", &id).with([line(option.name()), help]),
+        ])
+    }
+
+    fn options(&self) -> Html {
+        let kind = if self.field.kind == Kind::Choice { "radio" } else { "checkbox" };
+        let rows = self.field.options.iter().enumerate().map(|(number, option)| {
+            self.option(kind, &number.to_string(), option, self.draft.chosen.contains(&option.id))
+        });
+        let other = self.field.other.then(|| {
+            let choice = Choice { id: OTHER.to_owned(), label: "Another answer:".to_owned(), help: String::new() };
+            let id = format!("o{}", self.at);
+            let has_text = !self.draft.text.is_empty() && (kind == "checkbox" || self.draft.chosen.is_empty());
+            let row = self.option(kind, OTHER, &choice, has_text);
+            let input = el("input")
+                .attr("type", "text")
+                .attr("id", &id)
+                .attr("name", &id)
+                .attr("aria-label", &format!("{}: another answer", self.field.name()));
+            [row, input.typed(self.draft.text.trim_start()).alone()].into_iter().collect()
+        });
+        self.group(rows.chain(other))
+    }
+}
+
+/// Draws the attachments of a question.
+pub(super) fn attachments(question: &Question) -> Html {
+    let draw = |(number, attached): (usize, &Attachment)| {
+        let label = match attached.label.as_str() {
+            "" => format!("Attachment {}", number + 1),
+            label => label.to_owned(),
+        };
+        let content = match attached.kind.as_str() {
+            "picture" => {
+                let place = Place::Picture(question.question.clone(), number);
+                el("img").place("src", &place).attr("alt", &label).alone()
+            }
+            // A region that scrolls must be reachable by keyboard.
+            "diff" => block(&label).all(attached.text.split_inclusive('\n').map(diff_line)),
+            _ => block(&label).text(&attached.text),
+        };
+        el("figure").with([el("figcaption").line(&label), content])
+    };
+    question.attachments.iter().enumerate().map(draw).collect()
+}
+
+fn block(label: &str) -> Element {
+    el("pre").attr("tabindex", "0").attr("role", "region").attr("aria-label", label)
+}
+
+fn diff_line(row: &str) -> Html {
+    let class = match row.as_bytes().first() {
+        Some(b'+') => "added",
+        Some(b'-') => "removed",
+        Some(b'@') => "place",
+        _ => return text(row),
+    };
+    el("span").class(class).text(row)
+}

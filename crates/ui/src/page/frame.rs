@@ -1,0 +1,131 @@
+//! The frame around each page: title, navigation, notices; and the plain page of a refusal.
+
+use project::rooms::Room;
+
+use super::gate::Refusal;
+use super::html::{Html, el, line};
+use super::place::Place;
+use super::rooms::View;
+
+/// What stays on a page while it is open.
+pub(super) struct Frame<'a> {
+    /// The name of the project.
+    pub(super) project: &'a str,
+    pub(super) place: &'a Place,
+    pub(super) heading: &'a str,
+    /// The reason why the rows may be old.
+    pub(super) problem: Option<&'a str>,
+    /// The reason why the page only shows.
+    pub(super) refusal: Option<&'a str>,
+    /// The outcome of the last action.
+    pub(super) outcome: Option<&'a str>,
+}
+
+impl Frame<'_> {
+    /// Draws a whole page: `live` is replaced as things change, `still` stays, for a form being filled in.
+    pub(super) fn document(&self, view: &View<'_>, live: Html, still: Html) -> String {
+        let questions = view.rooms().questions.len();
+        let icon = Place::Icon { has_questions: questions > 0 };
+        let head = el("head").with([
+            el("meta").attr("charset", "utf-8").alone(),
+            el("meta").attr("name", "viewport").attr("content", "width=device-width, initial-scale=1").alone(),
+            el("title").line(&self.title(questions)),
+            el("link").attr("rel", "stylesheet").place("href", &Place::Style).alone(),
+            el("link").attr("rel", "icon").attr("id", "icon").place("href", &icon).alone(),
+            el("script").place("src", &Place::Script).flag("defer", true).line(""),
+        ]);
+        let outcome = self
+            .outcome
+            .map(|outcome| el("p").class("notice").attr("role", "status").text(outcome))
+            .unwrap_or_default();
+        let refusal =
+            self.refusal.map(|refusal| el("p").class("notice").line(&format!("This page only shows: {refusal}.")));
+        let main = el("main").attr("id", "main").attr("tabindex", "-1").with([
+            el("h1").line(self.heading),
+            refusal.unwrap_or_default(),
+            outcome,
+            el("div").attr("id", "live").with([live]),
+            still,
+        ]);
+        let header = el("header").with([
+            el("p").class("brand").with([el("strong").line("hob"), line(&format!(" {}", self.project))]),
+            el("nav").attr("aria-label", "Rooms").attr("id", "rooms").with([self.navigation(view)]),
+        ]);
+        // Only the script removes the link, because it keeps the rows current.
+        let reload =
+            el("footer").with([el("p").attr("id", "reload").with([el("a").place("href", self.place).line("Reload")])]);
+        let body = el("body").place("data-live", &Place::Live(Box::new(self.place.clone()))).with([
+            skip_link(),
+            header,
+            el("div").attr("id", "state").attr("role", "status").with([self.state()]),
+            main,
+            reload,
+        ]);
+        el("html").attr("lang", "en").with([head, body]).into_document()
+    }
+
+    /// Returns the title of the tab.
+    pub(super) fn title(&self, questions: usize) -> String {
+        let count = if questions > 0 { format!("({questions}) ") } else { String::new() };
+        format!("{count}{} · {} · hob", self.heading, self.project)
+    }
+
+    /// Draws why the rows may be old.
+    pub(super) fn state(&self) -> Html {
+        self.problem.map(|problem| el("p").class("notice").line(problem)).unwrap_or_default()
+    }
+
+    /// Draws the links to all rooms with the number of rows.
+    pub(super) fn navigation(&self, view: &View<'_>) -> Html {
+        let rooms = view.rooms();
+        let count = |room: Room| match room {
+            Room::Now => rooms.now.len(),
+            Room::Agents => rooms.agents.len(),
+            Room::Sessions => rooms.sessions.len(),
+            Room::Mail => rooms.mail.len(),
+            Room::Questions => rooms.questions.len(),
+            Room::Activity => rooms.activity.len(),
+            Room::Work => rooms.work.len(),
+            Room::Nodes => rooms.nodes.len(),
+        };
+        let here = self.place.room();
+        let link = |room: Room| {
+            let link = el("a").place("href", &Place::Room(room)).attr("id", &format!("room-{}", room.name()));
+            let link = if room == here { link.attr("aria-current", "page") } else { link };
+            let number = match count(room) {
+                0 => Html::default(),
+                number => el("span")
+                    .class(if matches!(room, Room::Now | Room::Questions) { "count waits" } else { "count" })
+                    .line(&format!(" {number}")),
+            };
+            el("li").with([link.with([line(room.name()), number])])
+        };
+        el("ul").all(Room::ALL.into_iter().map(link))
+    }
+}
+
+fn skip_link() -> Html {
+    el("a").class("skip").place("href", &Place::Content).line("Skip to the content")
+}
+
+/// Draws a refusal. It needs no other file, because its reader may have none of them.
+pub(super) fn refused(refusal: &Refusal) -> String {
+    plain(refusal.title, el("p").line(refusal.advice))
+}
+
+/// Draws the page that asks again for the page to which it is the answer.
+pub(super) fn again() -> String {
+    let head = el("meta").attr("http-equiv", "refresh").attr("content", "0").alone();
+    plain("hob", [head, el("p").line("One moment. If nothing happens, reload this page.")].into_iter().collect())
+}
+
+fn plain(title: &str, content: Html) -> String {
+    let head = el("head").with([
+        el("meta").attr("charset", "utf-8").alone(),
+        el("meta").attr("name", "viewport").attr("content", "width=device-width, initial-scale=1").alone(),
+        el("meta").attr("name", "color-scheme").attr("content", "light dark").alone(),
+        el("title").line(title),
+    ]);
+    let body = el("body").with([el("main").with([el("h1").line(title), content])]);
+    el("html").attr("lang", "en").with([head, body]).into_document()
+}

@@ -1,0 +1,186 @@
+//! HTML built from elements. All text is escaped here and nowhere else: for HTML, and for characters that turn or hide
+//! other text. Names of elements and attributes are part of the program, and links lead only to places of the page.
+
+use project::visible;
+
+use super::place::Place;
+
+/// The number of characters of a text that a page shows in a row.
+pub(super) const ROW_MAX: usize = 400;
+/// The number of characters of a text that a page shows in full.
+pub(super) const TEXT_MAX: usize = 200_000;
+
+/// Finished HTML.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Html(String);
+
+/// An element that is being built.
+#[derive(Debug)]
+pub(super) struct Element {
+    name: &'static str,
+    html: String,
+}
+
+/// Begins an element.
+pub(super) fn el(name: &'static str) -> Element {
+    Element { name, html: format!("<{name}") }
+}
+
+/// Escapes a text; line feeds and tabs stay. A long text is cut, with a note of its length.
+pub(super) fn text(text: &str) -> Html {
+    let mut html = Html::default();
+    html.push_escaped(&visible::escaped(&cut(text, TEXT_MAX)));
+    html
+}
+
+/// Escapes a text on one line, cut to the length of a row.
+pub(super) fn line(text: &str) -> Html {
+    let mut html = Html::default();
+    html.push_escaped(&visible(&cut(text, ROW_MAX)));
+    html
+}
+
+/// Escapes what a person typed, for a form that shows it again: nothing is cut or written out.
+pub(super) fn typed(text: &str) -> Html {
+    let mut html = Html::default();
+    html.push_escaped(text);
+    html
+}
+
+/// Returns the beginning of a long text with a note of its length.
+fn cut(text: &str, most: usize) -> std::borrow::Cow<'_, str> {
+    match text.char_indices().nth(most) {
+        None => text.into(),
+        Some((end, _)) => format!("{}… (cut: {} characters in all)", &text[..end], text.chars().count()).into(),
+    }
+}
+
+impl Html {
+    /// Returns a whole document.
+    pub(super) fn into_document(self) -> String {
+        format!("<!DOCTYPE html>\n{}", self.0)
+    }
+
+    pub(super) fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    pub(super) fn push(&mut self, other: &Html) {
+        self.0.push_str(&other.0);
+    }
+
+    fn push_escaped(&mut self, text: &str) {
+        self.0.reserve(text.len());
+        for c in text.chars() {
+            match c {
+                '&' => self.0.push_str("&amp;"),
+                '<' => self.0.push_str("&lt;"),
+                '>' => self.0.push_str("&gt;"),
+                '"' => self.0.push_str("&quot;"),
+                '\'' => self.0.push_str("&#39;"),
+                c => self.0.push(c),
+            }
+        }
+    }
+}
+
+impl FromIterator<Html> for Html {
+    fn from_iter<T: IntoIterator<Item = Html>>(parts: T) -> Html {
+        let mut all = Html::default();
+        parts.into_iter().for_each(|part| all.push(&part));
+        all
+    }
+}
+
+impl Element {
+    /// Adds an attribute. Its value cannot leave its quotes.
+    pub(super) fn attr(mut self, name: &'static str, value: &str) -> Element {
+        debug_assert!(!["href", "src", "action"].contains(&name), "{name} takes a place");
+        let mut escaped = Html::default();
+        escaped.push_escaped(&visible(value));
+        self.html.push_str(&format!(" {name}=\"{}\"", escaped.0));
+        self
+    }
+
+    /// Adds the value of an input that a person typed.
+    pub(super) fn typed(mut self, value: &str) -> Element {
+        self.html.push_str(&format!(" value=\"{}\"", typed(value).0));
+        self
+    }
+
+    pub(super) fn class(self, value: &'static str) -> Element {
+        self.attr("class", value)
+    }
+
+    /// Adds an attribute without a value, if the condition holds.
+    pub(super) fn flag(mut self, name: &'static str, is_set: bool) -> Element {
+        if is_set {
+            self.html.push_str(&format!(" {name}"));
+        }
+        self
+    }
+
+    /// Adds an attribute that names a place of the page: `href`, `src` or `action`.
+    pub(super) fn place(mut self, name: &'static str, place: &Place) -> Element {
+        self.html.push_str(&format!(" {name}=\"{}\"", typed(&place.address()).0));
+        self
+    }
+
+    /// Ends the element with these children.
+    pub(super) fn with<const N: usize>(self, children: [Html; N]) -> Html {
+        self.all(children)
+    }
+
+    /// Ends the element with any number of children.
+    pub(super) fn all(mut self, children: impl IntoIterator<Item = Html>) -> Html {
+        self.html.push('>');
+        children.into_iter().for_each(|child| self.html.push_str(&child.0));
+        self.html.push_str(&format!("</{}>", self.name));
+        Html(self.html)
+    }
+
+    /// Ends the element with a text on one line.
+    pub(super) fn line(self, text: &str) -> Html {
+        self.with([line(text)])
+    }
+
+    /// Ends the element with a text.
+    pub(super) fn text(self, content: &str) -> Html {
+        self.with([text(content)])
+    }
+
+    /// Ends an element that has no content, such as `input`.
+    pub(super) fn alone(mut self) -> Html {
+        self.html.push('>');
+        Html(self.html)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_text_cannot_become_an_element_or_leave_its_attribute() {
+        let hostile = "<script>alert(1)</script>\" onload='x' & \u{202e}\u{1b}[2J";
+        let html = el("p").attr("title", hostile).line(hostile);
+        assert_eq!(html.as_str().matches('<').count(), 2, "{html:?}");
+        assert_eq!(html.as_str().matches('"').count(), 2, "{html:?}");
+        assert!(!html.as_str().contains(['\u{202e}', '\u{1b}', '\'']), "{html:?}");
+        assert!(
+            html.as_str()
+                .contains("&lt;script&gt;alert(1)&lt;/script&gt;&quot; onload=&#39;x&#39; &amp; \\u{202e}\\x1b[2J")
+        );
+    }
+
+    #[test]
+    fn a_long_text_is_cut_with_a_note() {
+        let long = "ä".repeat(1 << 20);
+        let row = line(&long);
+        assert!(row.as_str().ends_with("… (cut: 1048576 characters in all)"), "{}", row.as_str().len());
+        assert!(row.as_str().chars().count() < ROW_MAX + 50);
+        assert!(text(&long).as_str().len() < 2 * TEXT_MAX + 50);
+        assert_eq!(text("a\n\tb").as_str(), "a\n\tb");
+        assert_eq!(line("a\n\tb").as_str(), "a\\n\\tb");
+    }
+}

@@ -1,0 +1,401 @@
+//! The rooms, drawn from a snapshot.
+
+use project::rooms::{
+    AgentRow, AgentState, CallRow, EventRow, MailRow, Minute, Need, NodeRow, QuestionRow, Recipient, Room, Rooms,
+    SessionRow, Snapshot, Urgency, WorkRow,
+};
+use project::span;
+
+use super::html::{Html, el, line};
+use super::place::Place;
+use super::table::{Cell, key, table};
+
+/// The number of events that the first room shows.
+const EVENTS: usize = 5;
+/// The number of rows that a table shows.
+pub(super) const ROWS: usize = 200;
+
+/// The data of a region, and what the person may do.
+pub(super) struct View<'a> {
+    pub(super) snapshot: &'a Snapshot,
+    /// The present, in milliseconds since 1970.
+    pub(super) now: u64,
+    /// The place that shows it, to which an action returns.
+    pub(super) here: &'a Place,
+    /// The token of forms; `None` if the page only shows.
+    pub(super) form_token: Option<&'a str>,
+}
+
+impl View<'_> {
+    pub(super) fn rooms(&self) -> &Rooms {
+        &self.snapshot.rooms
+    }
+
+    /// Draws a room.
+    pub(super) fn room(&self, room: Room) -> Html {
+        match room {
+            Room::Now => self.now_room(),
+            Room::Agents => self.table(room, AGENTS, &self.rooms().agents, |row| self.agent(row)),
+            Room::Sessions => self.table(room, SESSIONS, &self.rooms().sessions, |row| self.session(row)),
+            Room::Mail => self.table(room, MAIL, &self.rooms().mail, |row| self.mail(row)),
+            Room::Questions => self.table(room, QUESTIONS, &self.rooms().questions, |row| self.question(row)),
+            Room::Activity => self.table(room, ACTIVITY, &self.rooms().activity, |row| self.call(row)),
+            Room::Work => self.table(room, WORK, &self.rooms().work, work),
+            Room::Nodes => self.table(room, NODES, &self.rooms().nodes, node),
+        }
+    }
+
+    fn table<R>(&self, room: Room, heads: &[&'static str], rows: &[R], draw: impl Fn(&R) -> Vec<Cell>) -> Html {
+        if rows.is_empty() {
+            return el("p").class("empty").line(room.when_empty());
+        }
+        let cells = rows.iter().take(ROWS).map(draw);
+        let more = (rows.len() > ROWS).then(|| el("p").class("help").line(&format!("{ROWS} of {} rows.", rows.len())));
+        [table(caption(room), heads, cells)].into_iter().chain(more).collect()
+    }
+
+    /// Returns how long ago a time was.
+    pub(super) fn age(&self, at: u64) -> String {
+        span(self.now.saturating_sub(at) / 1000)
+    }
+
+    fn now_room(&self) -> Html {
+        let needs = &self.rooms().now;
+        let listed = match needs.as_slice() {
+            [] => el("p").class("empty").line(Room::Now.when_empty()),
+            needs => el("ul").class("needs").all(needs.iter().take(ROWS).map(|need| self.need(need))),
+        };
+        let at_work = self.rooms().agents.iter().filter(|agent| agent.state == AgentState::Working);
+        let at_work: Vec<Html> = at_work.map(|agent| self.working(agent)).collect();
+        let events = self.rooms().events.iter().take(EVENTS).map(|event| self.event(event));
+        let events: Vec<Html> = events.collect();
+        let section = |id: &'static str, title: &str, rows: Vec<Html>, empty: &str| {
+            let content =
+                if rows.is_empty() { el("p").class("empty").line(empty) } else { el("ul").class("lines").all(rows) };
+            el("section").attr("aria-labelledby", id).with([el("h2").attr("id", id).line(title), content])
+        };
+        [
+            el("p").class("headline").line(&self.rooms().line()),
+            el("section")
+                .attr("aria-labelledby", "needs")
+                .with([el("h2").attr("id", "needs").line("Waits for you"), listed]),
+            section("at-work", "At work", at_work, "No agent is at work."),
+            section("events", "What happened", events, "Nothing happened yet."),
+        ]
+        .into_iter()
+        .collect()
+    }
+
+    fn need(&self, need: &Need) -> Html {
+        let (class, urgency) = match need.urgency {
+            Urgency::Critical => ("chip danger", "urgent"),
+            Urgency::High => ("chip waits", "waits"),
+            Urgency::Normal => ("chip stuck", "stuck"),
+            Urgency::Low => ("chip", "to read"),
+        };
+        let place = place_of(need.room, &need.id);
+        let link = el("a").place("href", &place).attr("id", &key("need", &need.id)).line(&need.text);
+        let session = self.rooms().sessions.iter().find(|session| need.room == Room::Sessions && session.id == need.id);
+        let action = match session {
+            Some(session) => self.session_actions("need", session),
+            None => Html::default(),
+        };
+        el("li").with([
+            el("span").class(class).line(urgency),
+            el("span")
+                .class("what")
+                .with([link, el("span").class("when").line(&format!(" for {}", self.age(need.since)))]),
+            action,
+        ])
+    }
+
+    fn working(&self, agent: &AgentRow) -> Html {
+        let link = el("a")
+            .place("href", &Place::Agent(agent.id.clone()))
+            .attr("id", &key("work", &agent.id))
+            .line(name(agent));
+        let doing = agent.doing.as_deref().unwrap_or("between two calls");
+        el("li").with([
+            link,
+            el("span").line(&format!(" {doing}")),
+            el("span").class("when").line(&format!(" for {}", self.age(agent.since))),
+        ])
+    }
+
+    pub(super) fn event(&self, event: &EventRow) -> Html {
+        el("li").with([line(&event.text), el("span").class("when").line(&format!(" {} ago", self.age(event.at)))])
+    }
+
+    fn agent(&self, agent: &AgentRow) -> Vec<Cell> {
+        let place = Place::Agent(agent.id.clone());
+        let link = el("a").place("href", &place).attr("id", &key("agent", &agent.id)).line(name(agent));
+        let role = if agent.role.is_empty() {
+            Html::default()
+        } else {
+            el("span").class("when").line(&format!(" {}", agent.role))
+        };
+        let chip = el("span").class(state_class(agent.state)).line(agent.state.name());
+        vec![
+            Cell::head([link, role]),
+            Cell::new([
+                chip,
+                el("span").class("when").line(&format!(" {}", self.age(agent.since))),
+                stuck(agent.stuck.as_deref()),
+            ]),
+            Cell::line(agent.doing.as_deref().unwrap_or_default()),
+            Cell::line(&agent.program),
+            Cell::line(&agent.worktree),
+            Cell::new([strip(&agent.strip)]),
+        ]
+    }
+
+    fn session(&self, session: &SessionRow) -> Vec<Cell> {
+        let place = Place::Session(session.id.clone());
+        let link = el("a").place("href", &place).attr("id", &key("session", &session.id)).line(&session.name);
+        vec![
+            Cell::head([link, el("span").class("when").line(&format!(" {}", session.profile))]),
+            Cell::new([self.session_state(session), stuck(session.stuck.as_deref())]),
+            Cell::new([self.evaluation(session)]),
+            Cell::line(&session.owner),
+            Cell::line(&session.memory_mib.map(|mib| format!("{mib} MiB")).unwrap_or_default()),
+            Cell::new([self.session_actions("row", session)]),
+        ]
+    }
+
+    pub(super) fn session_state(&self, session: &SessionRow) -> Html {
+        let class = match session.state.as_str() {
+            "running" | "starting" => "chip working",
+            "waiting_for_input" | "interrupting" => "chip waits",
+            "uninterruptible" | "crashed" | "killed" => "chip danger",
+            _ => "chip",
+        };
+        let reason = session.reason.as_deref().map(|reason| el("span").class("when").line(&format!(" {reason}")));
+        [el("span").class(class).line(&session.state.replace('_', " "))].into_iter().chain(reason).collect()
+    }
+
+    pub(super) fn evaluation(&self, session: &SessionRow) -> Html {
+        let Some(number) = session.eval else { return Html::default() };
+        let age = session.running_since.map(|since| format!(" for {}", self.age(since))).unwrap_or_default();
+        let queued = if session.queued > 0 { format!(", {} queued", session.queued) } else { String::new() };
+        [el("code").line(&session.code), el("span").class("when").line(&format!(" #{number}{age}{queued}"))]
+            .into_iter()
+            .collect()
+    }
+
+    /// Draws the buttons of a session. A stop takes two steps, because it loses the session's state.
+    pub(super) fn session_actions(&self, prefix: &str, session: &SessionRow) -> Html {
+        let Some(token) = self.form_token else { return Html::default() };
+        if matches!(session.state.as_str(), "exited" | "crashed" | "stopped" | "killed") {
+            return Html::default();
+        }
+        let hidden = |name: &'static str, value: &str| {
+            el("input").attr("type", "hidden").attr("name", name).typed(value).alone()
+        };
+        let button = |action: &'static str, title: String, class: &'static str| {
+            let id = format!("{}-{action}", key(prefix, &session.id));
+            let button = el("button")
+                .attr("type", "submit")
+                .attr("name", "action")
+                .attr("value", action)
+                .attr("id", &id)
+                .class(class);
+            button.line(&title)
+        };
+        let eval = session.eval.map(|eval| hidden("eval", &eval.to_string())).unwrap_or_default();
+        let interrupt = match session.running_since {
+            Some(_) => button("interrupt", format!("Interrupt {}", session.name), "small"),
+            None => Html::default(),
+        };
+        let stop = el("details").attr("id", &format!("{}-more", key(prefix, &session.id))).with([
+            el("summary").line(&format!("Stop {}…", session.name)),
+            button("stop", format!("Stop {} and lose its state", session.name), "small danger"),
+        ]);
+        el("form").class("actions").attr("method", "post").place("action", &Place::Act).with([
+            hidden("token", token),
+            hidden("session", &session.id),
+            hidden("back", &self.here.address()),
+            eval,
+            interrupt,
+            stop,
+        ])
+    }
+
+    fn mail(&self, mail: &MailRow) -> Vec<Cell> {
+        let link = el("a")
+            .place("href", &Place::Thread(mail.thread.clone()))
+            .attr("id", &key("mail", &mail.id))
+            .line(&mail.text);
+        vec![
+            Cell::line(&mail.from),
+            Cell::new([el("ul").class("plain").all(mail.to.iter().map(recipient))]),
+            Cell::new([
+                el("span").class(priority_class(&mail.priority)).line(&mail.priority),
+                stuck(mail.stuck.as_deref()),
+            ]),
+            Cell::line(&format!("{} ago", self.age(mail.sent))),
+            Cell::head([link]),
+        ]
+    }
+
+    fn question(&self, question: &QuestionRow) -> Vec<Cell> {
+        let place = Place::Question(question.id.clone());
+        let link = el("a").place("href", &place).attr("id", &key("question", &question.id)).line(&question.title);
+        vec![
+            Cell::head([link, marks(question)]),
+            Cell::line(&question.agent),
+            Cell::line(&question.worktree),
+            Cell::line(&format!("{} ago", self.age(question.asked_at))),
+            Cell::line(&left(self.now, question.expires_at)),
+        ]
+    }
+
+    fn call(&self, call: &CallRow) -> Vec<Cell> {
+        let outcome = match (&call.outcome, call.ended) {
+            (Some(outcome), Some(ended)) => format!("{outcome}, {}", duration(ended.saturating_sub(call.started))),
+            (Some(outcome), None) => outcome.clone(),
+            (None, _) => format!("running for {}", self.age(call.started)),
+        };
+        let class = match call.outcome.as_deref() {
+            Some("done") => "",
+            None => "chip working",
+            Some(_) => "chip stuck",
+        };
+        vec![
+            Cell::line(&call.agent),
+            Cell::head([line(&call.tool)]),
+            Cell::new([el("code").line(&call.arguments)]),
+            Cell::line(&format!("{} ago", self.age(call.started))),
+            Cell::new([el("span").class(class).line(&outcome), stuck(call.stuck.as_deref())]),
+        ]
+    }
+}
+
+const AGENTS: &[&str] = &["Agent", "State", "Doing", "Program", "Worktree", "Last 15 minutes"];
+const SESSIONS: &[&str] = &["Session", "State", "Evaluation", "Owner", "Memory", "Actions"];
+const MAIL: &[&str] = &["From", "To", "Priority", "Sent", "Text"];
+const QUESTIONS: &[&str] = &["Question", "Agent", "Worktree", "Asked", "Left"];
+const ACTIVITY: &[&str] = &["Agent", "Tool", "Arguments", "Begun", "Outcome"];
+const WORK: &[&str] = &["Worktree", "Branch", "Unfinished", "Pull request", "Checks"];
+const NODES: &[&str] = &["Node", "Model", "Calls", "Tokens", "Failures", "Last"];
+
+fn caption(room: Room) -> &'static str {
+    match room {
+        Room::Now => "What waits for you",
+        Room::Agents => "Agents and what they do",
+        Room::Sessions => "REPL sessions",
+        Room::Mail => "Messages, newest first",
+        Room::Questions => "Open questions, oldest first",
+        Room::Activity => "Calls and decisions on hooks, newest first",
+        Room::Work => "Work in each worktree",
+        Room::Nodes => "Nodes and their calls",
+    }
+}
+
+/// Returns the place of a row.
+fn place_of(room: Room, id: &str) -> Place {
+    match room {
+        Room::Questions => Place::Question(id.to_owned()),
+        Room::Sessions => Place::Session(id.to_owned()),
+        Room::Agents => Place::Agent(id.to_owned()),
+        room => Place::Room(room),
+    }
+}
+
+fn work(work: &WorkRow) -> Vec<Cell> {
+    vec![
+        Cell::head([line(&work.worktree)]),
+        Cell::line(&work.branch),
+        Cell::line(&work.unfinished),
+        Cell::line(work.pull_request.as_deref().unwrap_or_default()),
+        Cell::line(work.checks.as_deref().unwrap_or_default()),
+    ]
+}
+
+fn node(node: &NodeRow) -> Vec<Cell> {
+    vec![
+        Cell::head([line(&node.name)]),
+        Cell::line(&node.model),
+        Cell::line(&node.calls.to_string()),
+        Cell::line(&node.tokens.to_string()),
+        Cell::line(&node.failures.to_string()),
+        Cell::line(node.last.as_deref().unwrap_or_default()),
+    ]
+}
+
+pub(super) fn name(agent: &AgentRow) -> &str {
+    if agent.name.is_empty() { &agent.id } else { &agent.name }
+}
+
+pub(super) fn state_class(state: AgentState) -> &'static str {
+    match state {
+        AgentState::Working => "chip working",
+        AgentState::WaitingForYou => "chip waits",
+        AgentState::WaitingForMail | AgentState::Idle | AgentState::Gone => "chip",
+    }
+}
+
+/// Draws the rule by which something is stuck.
+pub(super) fn stuck(rule: Option<&str>) -> Html {
+    rule.map(|rule| el("p").class("chip stuck").line(&format!("stuck: {rule}"))).unwrap_or_default()
+}
+
+fn recipient(recipient: &Recipient) -> Html {
+    el("li").with([
+        line(&recipient.name),
+        el("span").class("when").line(&format!(" {}", recipient.state.replace('_', " "))),
+    ])
+}
+
+fn priority_class(priority: &str) -> &'static str {
+    match priority {
+        "critical" => "chip danger",
+        "high" => "chip waits",
+        _ => "",
+    }
+}
+
+/// Draws danger and urgency of a question.
+pub(super) fn marks(question: &QuestionRow) -> Html {
+    let danger = (question.danger == "high").then(|| el("span").class("chip danger").line("dangerous"));
+    let urgent = question.urgent.then(|| el("span").class("chip waits").line("urgent"));
+    danger.into_iter().chain(urgent).collect()
+}
+
+/// Returns the time that is left.
+pub(super) fn left(now: u64, until: u64) -> String {
+    match until.checked_sub(now) {
+        Some(left) => span(left / 1000),
+        None => "expired".to_owned(),
+    }
+}
+
+fn duration(ms: u64) -> String {
+    match ms {
+        0..1000 => format!("{ms} ms"),
+        ms => span(ms / 1000),
+    }
+}
+
+/// Draws the minutes of an agent. Height and colour tell them apart; the label counts them.
+fn strip(minutes: &[Minute]) -> Html {
+    let count = |minute: Minute| minutes.iter().filter(|one| **one == minute).count();
+    let counts = [
+        (count(Minute::Working), "working"),
+        (count(Minute::WaitingForYou), "waiting for you"),
+        (count(Minute::WaitingForMail), "waiting for mail"),
+    ];
+    let counts: Vec<String> =
+        counts.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{count} min {what}")).collect();
+    let label = if counts.is_empty() { "quiet".to_owned() } else { counts.join(", ") };
+    let bar = |minute: &Minute| {
+        el("i")
+            .class(match minute {
+                Minute::Quiet => "quiet",
+                Minute::WaitingForMail => "mail",
+                Minute::WaitingForYou => "you",
+                Minute::Working => "working",
+            })
+            .line("")
+    };
+    el("span").class("strip").attr("role", "img").attr("aria-label", &label).all(minutes.iter().map(bar))
+}

@@ -1,0 +1,278 @@
+//! Requests for pages: a place as a whole document, and as a stream of its changes.
+
+use std::sync::Arc;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use bytes::Bytes;
+use hyper::StatusCode;
+use project::rooms::{Room, Snapshot};
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+use tokio::sync::mpsc;
+
+use super::daemon::{Daemon, Seen};
+use super::detail::{self, Output};
+use super::form::{self, Problem};
+use super::frame::Frame;
+use super::gate::Refusal;
+use super::html::Html;
+use super::place::Place;
+use super::response::{Answer, Content, content, html, refused};
+use super::rooms::View;
+use super::{Site, response};
+use crate::form::{Draft, Question};
+
+/// The interval at which ages are drawn again.
+const TICK: Duration = Duration::from_secs(5);
+/// The interval at which the output of a session is read again.
+const OUTPUT_TICK: Duration = Duration::from_secs(1);
+/// The pause between two changes that are sent.
+const PAUSE: Duration = Duration::from_millis(50);
+/// The bytes of a session's output that are shown from its beginning, and from its end.
+const OUTPUT_MAX: usize = 60_000;
+/// The time for the first state of the daemon.
+const FIRST: Duration = Duration::from_secs(2);
+/// The size limit of a picture, in bytes.
+const PICTURE_MAX: u64 = 4 << 20;
+
+const NO_QUESTION: Refusal = Refusal::new(
+    StatusCode::NOT_FOUND,
+    "This question is unknown",
+    "It may be of another project. Go back and open the room of questions.",
+);
+const NO_PICTURE: Refusal =
+    Refusal::new(StatusCode::NOT_FOUND, "This picture is not there", "It is kept as long as its question is open.");
+
+/// What a page shows beyond the rooms.
+pub(super) enum Loaded {
+    Nothing,
+    Question(Value),
+    Output(Output),
+    Problem(String),
+}
+
+/// The form of a question as a person left it.
+pub(super) struct Filled {
+    pub(super) draft: Draft,
+    pub(super) problem: Option<Problem>,
+}
+
+/// Answers a request for a place.
+pub(super) async fn get(site: Arc<Site>, place: Place) -> Answer {
+    match place {
+        Place::Live(place) => return live(site, *place),
+        Place::Style => return asset("text/css; charset=utf-8", include_str!("assets/page.css")),
+        Place::Script => return asset("text/javascript; charset=utf-8", include_str!("assets/page.js")),
+        Place::Icon { has_questions: false } => return asset("image/svg+xml", include_str!("assets/icon.svg")),
+        Place::Icon { has_questions: true } => return asset("image/svg+xml", include_str!("assets/icon-waits.svg")),
+        Place::Picture(id, number) => return picture(site, id, number).await,
+        _ => {}
+    }
+    // A page that was just started waits for the first state.
+    let mut seen = site.daemon.seen();
+    let is_known = |seen: &Seen| seen.problem.is_some() || !seen.snapshot.life.is_empty();
+    let _ = tokio::time::timeout(FIRST, seen.wait_for(is_known)).await;
+    let loaded = load(site.daemon.clone(), place.clone(), site.daemon.latest().snapshot).await;
+    if let (Place::Question(_), Loaded::Question(Value::Null)) = (&place, &loaded) {
+        return refused(&NO_QUESTION);
+    }
+    html(StatusCode::OK, document(&site, &place, &loaded, None))
+}
+
+fn asset(kind: &'static str, text: &'static str) -> Answer {
+    content(StatusCode::OK, kind, Content::Whole(Some(Bytes::from_static(text.as_bytes()))))
+}
+
+/// Draws a whole page.
+pub(super) fn document(site: &Site, place: &Place, loaded: &Loaded, filled: Option<&Filled>) -> String {
+    let seen = site.daemon.latest();
+    let outcome = site.outcome.lock().unwrap_or_else(std::sync::PoisonError::into_inner).take();
+    let view = view(site, place, &seen.snapshot);
+    let project = site.daemon.name();
+    let heading = heading(&view, place, loaded);
+    let frame = Frame {
+        project: &project,
+        place,
+        heading: &heading,
+        problem: seen.problem.as_deref(),
+        refusal: site.refusal.as_deref(),
+        outcome: outcome.as_deref(),
+    };
+    let still = match loaded {
+        Loaded::Question(value) if value["open"] == true => match Question::deserialize(value) {
+            Ok(question) => {
+                let draft = filled.map_or_else(|| form::defaults(&question), |filled| filled.draft.clone());
+                detail::question(&view, &question, &draft, filled.and_then(|filled| filled.problem.as_ref()))
+            }
+            Err(error) => super::html::line(&format!("This question cannot be shown: {error}")),
+        },
+        _ => Html::default(),
+    };
+    frame.document(&view, region(&view, place, loaded), still)
+}
+
+fn view<'a>(site: &'a Site, here: &'a Place, snapshot: &'a Snapshot) -> View<'a> {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    let form_token = site.refusal.is_none().then(|| site.gate.form_token());
+    View { snapshot, now: u64::try_from(now.as_millis()).unwrap_or(u64::MAX), here, form_token }
+}
+
+fn heading(view: &View<'_>, place: &Place, loaded: &Loaded) -> String {
+    match (place, loaded) {
+        (Place::Question(_), Loaded::Question(question)) => question["title"].as_str().unwrap_or("Question").to_owned(),
+        (Place::Question(_), _) => "Question".to_owned(),
+        (Place::Session(id), _) => match detail::session_row(view, id) {
+            Some(row) => format!("Session {}", row.name),
+            None => "Session".to_owned(),
+        },
+        (Place::Agent(id), _) => format!("Agent {}", detail::agent_name(view, id)),
+        (Place::Thread(_), _) => "Conversation".to_owned(),
+        (place, _) => place.room().name().to_owned(),
+    }
+}
+
+/// Draws the part of a page that changes.
+fn region(view: &View<'_>, place: &Place, loaded: &Loaded) -> Html {
+    match (place, loaded) {
+        (_, Loaded::Problem(problem)) => super::html::el("p").class("notice").line(problem),
+        (Place::Question(id), Loaded::Question(question)) => {
+            [detail::standing(question), detail::question_marks(view, id)].into_iter().collect()
+        }
+        (Place::Session(id), Loaded::Output(output)) => detail::session(view, id, output),
+        (Place::Session(id), _) => detail::session(view, id, &Output::default()),
+        (Place::Agent(id), _) => detail::agent(view, id),
+        (Place::Thread(id), _) => detail::thread(view, id),
+        (Place::Room(room), _) => view.room(*room),
+        _ => view.room(Room::Now),
+    }
+}
+
+/// Loads what a page shows beyond the rooms.
+pub(super) async fn load(daemon: Arc<Daemon>, place: Place, snapshot: Arc<Snapshot>) -> Loaded {
+    let loading = tokio::task::spawn_blocking(move || match &place {
+        Place::Question(id) => match daemon.question(id) {
+            Ok(question) => Loaded::Question(question),
+            Err(client::control::ControlError::Refused { .. }) => Loaded::Question(Value::Null),
+            Err(error) => Loaded::Problem(error.to_string()),
+        },
+        Place::Session(id) => match snapshot.rooms.sessions.iter().find(|row| row.id == *id) {
+            Some(row) => Loaded::Output(output(&daemon, &row.worktree, &row.name)),
+            None => Loaded::Nothing,
+        },
+        _ => Loaded::Nothing,
+    });
+    loading.await.unwrap_or(Loaded::Nothing)
+}
+
+/// Reads the output of a session from its first byte. Blocks.
+fn output(daemon: &Daemon, worktree: &str, session: &str) -> Output {
+    let read = |tail: bool| {
+        let mut arguments = Map::new();
+        arguments.insert("session".to_owned(), session.into());
+        arguments.insert("max_bytes".to_owned(), OUTPUT_MAX.into());
+        arguments.insert("tail".to_owned(), tail.into());
+        daemon.call(worktree, "repl_read", arguments).map(|(_, read)| read)
+    };
+    let text = |read: &Value| read["text"].as_str().unwrap_or_default().to_owned();
+    let beginning = match read(false) {
+        Ok(beginning) => beginning,
+        Err(problem) => return Output { problem: Some(problem), ..Output::default() },
+    };
+    let end = if beginning["more"] == true { read(true).ok().map(|end| text(&end)) } else { None };
+    Output { beginning: text(&beginning), end, problem: None }
+}
+
+/// A tab that follows the changes.
+struct Tab(Arc<Site>);
+
+impl Tab {
+    fn open(site: Arc<Site>) -> Tab {
+        site.tabs.send_modify(|tabs| *tabs += 1);
+        Tab(site)
+    }
+}
+
+impl Drop for Tab {
+    fn drop(&mut self) {
+        self.0.tabs.send_modify(|tabs| *tabs -= 1);
+    }
+}
+
+/// Streams the changes of a place as server-sent events. A slow browser gets the latest state only.
+fn live(site: Arc<Site>, place: Place) -> Answer {
+    let (send, parts) = mpsc::channel(1);
+    tokio::spawn(async move {
+        let tab = Tab::open(site);
+        let site = &tab.0;
+        let tick = if matches!(place, Place::Session(_)) { OUTPUT_TICK } else { TICK };
+        let mut seen = site.daemon.seen();
+        let mut last = String::new();
+        loop {
+            let now = seen.borrow_and_update().clone();
+            // A stopped daemon stays stopped while a tab is open.
+            let loaded = match now.problem {
+                Some(_) => None,
+                None => Some(load(site.daemon.clone(), place.clone(), now.snapshot.clone()).await),
+            };
+            let change = change(site, &place, &now, loaded.as_ref());
+            if change != last {
+                if send.send(Bytes::from(format!("data: {change}\n\n"))).await.is_err() {
+                    return;
+                }
+                last = change;
+            }
+            tokio::select! {
+                () = send.closed() => return,
+                () = tokio::time::sleep(PAUSE) => {}
+            }
+            tokio::select! {
+                () = send.closed() => return,
+                changed = seen.changed() => if changed.is_err() { return },
+                () = tokio::time::sleep(tick) => {}
+            }
+        }
+    });
+    content(StatusCode::OK, "text/event-stream", Content::Stream(parts))
+}
+
+/// Returns the changed parts of a page as JSON. Without `loaded`, its region stays.
+fn change(site: &Site, place: &Place, seen: &Seen, loaded: Option<&Loaded>) -> String {
+    let view = view(site, place, &seen.snapshot);
+    let project = site.daemon.name();
+    let heading = heading(&view, place, loaded.unwrap_or(&Loaded::Nothing));
+    let frame = Frame {
+        project: &project,
+        place,
+        heading: &heading,
+        problem: seen.problem.as_deref(),
+        refusal: None,
+        outcome: None,
+    };
+    let questions = view.rooms().questions.len();
+    let mut parts = json!({"rooms": frame.navigation(&view).as_str(), "state": frame.state().as_str()});
+    let mut change = json!({"icon": Place::Icon { has_questions: questions > 0 }.address()});
+    if let Some(loaded) = loaded {
+        parts["live"] = region(&view, place, loaded).as_str().into();
+        change["title"] = frame.title(questions).into();
+    }
+    change["parts"] = parts;
+    change.to_string()
+}
+
+/// Answers with a picture of a question: the copy that the daemon made when it was asked.
+async fn picture(site: Arc<Site>, id: String, number: usize) -> Answer {
+    let daemon = site.daemon.clone();
+    let loading = tokio::task::spawn_blocking(move || {
+        let question = daemon.question(&id).ok()?;
+        let file = question["attachments"][number]["file"].as_str()?.to_owned();
+        project::private::read(file.as_ref(), PICTURE_MAX).ok().flatten()
+    });
+    let bytes = loading.await.ok().flatten().unwrap_or_default();
+    let kind = match bytes.as_slice() {
+        [0x89, b'P', b'N', b'G', ..] => "image/png",
+        [0xff, 0xd8, 0xff, ..] => "image/jpeg",
+        [b'R', b'I', b'F', b'F', ..] => "image/webp",
+        _ => return response::refused(&NO_PICTURE),
+    };
+    content(StatusCode::OK, kind, Content::Whole(Some(bytes.into())))
+}

@@ -1,0 +1,55 @@
+//! Tables. Their roles are written out, because the style shows them as cards on narrow screens.
+
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+use super::html::{Html, el, line};
+
+/// A cell of a row.
+pub(super) struct Cell {
+    is_head: bool,
+    content: Html,
+}
+
+impl Cell {
+    /// Creates the cell that names its row.
+    pub(super) fn head<const N: usize>(content: [Html; N]) -> Cell {
+        Cell { is_head: true, content: content.into_iter().collect() }
+    }
+
+    pub(super) fn new<const N: usize>(content: [Html; N]) -> Cell {
+        Cell { is_head: false, content: content.into_iter().collect() }
+    }
+
+    /// Creates a cell with a text on one line.
+    pub(super) fn line(text: &str) -> Cell {
+        Cell { is_head: false, content: line(text) }
+    }
+}
+
+/// Draws a table.
+pub(super) fn table(caption: &str, heads: &[&'static str], rows: impl Iterator<Item = Vec<Cell>>) -> Html {
+    let head = |head: &&'static str| el("th").attr("role", "columnheader").attr("scope", "col").line(head);
+    let row = |cells: Vec<Cell>| {
+        let cell = |(cell, head): (Cell, &&'static str)| {
+            let element = if cell.is_head {
+                el("th").attr("role", "rowheader").attr("scope", "row")
+            } else {
+                el("td").attr("role", "cell")
+            };
+            element.attr("data-head", head).with([cell.content])
+        };
+        el("tr").attr("role", "row").all(cells.into_iter().zip(heads).map(cell))
+    };
+    el("table").attr("role", "table").with([
+        el("caption").line(caption),
+        el("thead").attr("role", "rowgroup").with([el("tr").attr("role", "row").all(heads.iter().map(head))]),
+        el("tbody").attr("role", "rowgroup").all(rows.map(row)),
+    ])
+}
+
+/// Returns an id for an element of a row, which stays the same as long as the row has its id.
+pub(super) fn key(prefix: &str, id: &str) -> String {
+    let mut hasher = DefaultHasher::new();
+    id.hash(&mut hasher);
+    format!("{prefix}-{:x}", hasher.finish())
+}
