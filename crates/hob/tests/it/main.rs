@@ -30,6 +30,7 @@ mod mail;
 mod moved;
 mod newcomer;
 mod nodes;
+mod page;
 mod parents;
 mod resources;
 mod roots;

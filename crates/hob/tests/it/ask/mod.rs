@@ -82,7 +82,7 @@ fn a_person_answers_by_prompts() {
 }
 
 /// Starts an agent whose program is not this test's process: a script that starts its front-end.
-fn agent(project: &TestProject) -> McpPeer {
+pub(crate) fn agent(project: &TestProject) -> McpPeer {
     agent_as(project, &["ask"])
 }
 
@@ -123,7 +123,7 @@ fn front_end_of(agent: &McpPeer) -> i32 {
     })
 }
 
-fn watching(project: &TestProject) -> u64 {
+pub(crate) fn watching(project: &TestProject) -> u64 {
     let status: Value = serde_json::from_str(&project.run(["status", "--json"]).stdout).unwrap();
     status["ask"]["watching"].as_u64().unwrap()
 }

@@ -1,0 +1,277 @@
+//! `hob page` over real HTTP, as browsers with and without scripts use it: who is refused, a question answered by a plain
+//! form, sessions, changes as they come, and hostile text.
+
+mod refusals;
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
+use std::process::{Child, Command, Stdio};
+
+use serde_json::{Value, json};
+use testkit::{TestProject, kill_hard, until};
+
+use crate::ask;
+use crate::fresh;
+
+/// A page that is served, and the browser that opened it.
+struct Browser {
+    page: Child,
+    address: String,
+    folder: String,
+    /// The header line with the cookie.
+    cookie: String,
+}
+
+struct Reply {
+    status: u16,
+    head: String,
+    body: String,
+}
+
+impl Browser {
+    fn open(project: &TestProject) -> Browser {
+        Browser::open_page(project.hob(["page"]))
+    }
+
+    fn open_page(command: Command) -> Browser {
+        let (page, link) = start(command);
+        let (address, path) = link.strip_prefix("http://").unwrap().split_once('/').unwrap();
+        let mut browser =
+            Browser { page, address: address.to_owned(), folder: String::new(), cookie: String::new() };
+        let opened = browser.send("GET", &format!("/{path}"), &[], "");
+        assert_eq!(opened.status, 303, "{}", opened.head);
+        let header = |name: &str| opened.head.lines().find_map(|line| line.strip_prefix(name)).unwrap().to_owned();
+        browser.folder = header("location: ");
+        browser.cookie = format!("Cookie: {}", header("set-cookie: ").split(';').next().unwrap());
+        browser
+    }
+
+    /// Sends a request with these header lines, beside the host.
+    fn send(&self, method: &str, target: &str, lines: &[&str], body: &str) -> Reply {
+        let host = format!("Host: {}", self.address);
+        self.send_raw(method, target, &[&[&*host], lines].concat(), body)
+    }
+
+    fn send_raw(&self, method: &str, target: &str, lines: &[&str], body: &str) -> Reply {
+        let mut stream = TcpStream::connect(&self.address).unwrap();
+        let first = format!("{method} {target} HTTP/1.1");
+        let length = format!("Content-Length: {}", body.len());
+        let head = [&[&*first, "Connection: close", &*length], lines].concat().join("\r\n");
+        stream.write_all(format!("{head}\r\n\r\n{body}").as_bytes()).unwrap();
+        let mut text = String::new();
+        stream.read_to_string(&mut text).unwrap();
+        let (head, body) = text.split_once("\r\n\r\n").unwrap_or_else(|| panic!("no answer: {text:?}"));
+        let status = head.split(' ').nth(1).unwrap().parse().unwrap();
+        Reply { status, head: head.to_owned(), body: body.to_owned() }
+    }
+
+    /// Gets a page.
+    fn get(&self, address: &str) -> String {
+        let reply = self.send("GET", &format!("{}{address}", self.folder), &[&self.cookie], "");
+        assert_eq!(reply.status, 200, "{address}: {}\n{}", reply.head, reply.body);
+        reply.body
+    }
+
+    /// Posts the form of a page as a browser without scripts does, with these fields.
+    fn post(&self, page: &str, fields: &[(&str, &str)]) -> Reply {
+        let kept = hidden(page).into_iter();
+        let given = fields.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
+        let body = kept.chain(given).map(|(name, value)| format!("{name}={}", encoded(&value)));
+        let body = body.collect::<Vec<_>>().join("&");
+        let origin = format!("Origin: http://{}", self.address);
+        self.send("POST", &format!("{}act", self.folder), &[&self.cookie, &origin], &body)
+    }
+
+    /// Follows the changes of a page.
+    fn follow(&self, address: &str) -> BufReader<TcpStream> {
+        let mut stream = TcpStream::connect(&self.address).unwrap();
+        let target = format!("{}live?of={}", self.folder, encoded(address));
+        let head = format!("GET {target} HTTP/1.1\r\nHost: {}\r\n{}\r\n\r\n", self.address, self.cookie);
+        stream.write_all(head.as_bytes()).unwrap();
+        BufReader::new(stream)
+    }
+}
+
+impl Drop for Browser {
+    fn drop(&mut self) {
+        kill_hard(self.page.id() as i32);
+        let _ = self.page.wait();
+    }
+}
+
+/// Starts a page, and returns the link that it prints.
+fn start(mut command: Command) -> (Child, String) {
+    let mut page = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+    let mut link = String::new();
+    BufReader::new(page.stdout.take().unwrap()).read_line(&mut link).unwrap();
+    assert!(link.starts_with("http://127.0.0.1:"), "{link:?}");
+    (page, link.trim_end().to_owned())
+}
+
+/// Returns the next change with this text.
+fn change(changes: &mut BufReader<TcpStream>, text: &str) -> Value {
+    loop {
+        let mut line = String::new();
+        assert!(changes.read_line(&mut line).unwrap() > 0, "the stream ended before {text:?} came");
+        if let Some(change) = line.strip_prefix("data: ").filter(|change| change.contains(text)) {
+            return serde_json::from_str(change).unwrap();
+        }
+    }
+}
+
+/// Returns the hidden fields of the first form that can be sent.
+fn hidden(page: &str) -> Vec<(String, String)> {
+    let (_, form) = page.split_once("<form").expect("a form");
+    let (form, _) = form.split_once("</form>").unwrap();
+    let inputs = form.split("<input type=\"hidden\"").skip(1);
+    let value = |input: &str, key: &str| {
+        input.split_once(&format!(" {key}=\"")).unwrap().1.split_once('"').unwrap().0.replace("&amp;", "&")
+    };
+    inputs.map(|input| (value(input, "name"), value(input, "value"))).collect()
+}
+
+fn encoded(text: &str) -> String {
+    text.bytes().map(|byte| format!("%{byte:02X}")).collect()
+}
+
+#[test]
+fn a_question_is_answered_without_scripts() {
+    let project = fresh();
+    let mut agent = ask::agent(&project);
+    let fields = json!([
+        {"id": "ship", "kind": "boolean", "label": "Ship it?", "required": true},
+        {"id": "when", "kind": "date", "required": true, "show_if": {"field": "ship", "equals": true}},
+        {"id": "why", "kind": "multiline", "show_if": {"field": "ship", "equals": false}},
+        {"id": "copies", "kind": "integer", "min": 1, "default": 2},
+        {"id": "to", "kind": "choice", "options": [{"id": "a"}, {"id": "b", "label": "Bee"}], "other": true},
+        {"id": "with", "kind": "multichoice", "options": [{"id": "x"}, {"id": "y"}], "default": ["x"]},
+    ]);
+    let attachments = json!([{"kind": "diff", "label": "the change", "text": "-old\n+<new>\n"}]);
+    let asked = agent.call("ask_form", json!({"title": "The <release>", "fields": fields, "attachments": attachments, "wait_s": 0}));
+    let id = asked.structured["question"].as_str().unwrap();
+    let browser = Browser::open(&project);
+    let room = until("the question is listed", || Some(browser.get("questions")).filter(|page| page.contains(id)));
+    assert!(room.contains("<title>(1) Questions"), "{room}");
+    let page = browser.get(&format!("question?id={id}"));
+    assert!(page.contains("<h1>The &lt;release&gt;</h1>") && page.contains("<span class=\"added\">+&lt;new&gt;\n</span>"), "{page}");
+    assert!(page.contains(" value=\"2\"") && page.contains("value=\"0\" checked"), "the defaults: {page}");
+
+    let typed = [("f0", "yes"), ("f1", "soon"), ("f2", "not asked"), ("f3", "several"), ("o4", "Cee \"x\""), ("f4", "other"), ("f5", "1"), ("note", "mind\r\nthe gap")];
+    let rejected = browser.post(&page, &[&typed[..], &[("action", "send")]].concat());
+    assert_eq!(rejected.status, 422, "{}", rejected.body);
+    for kept in ["value=\"yes\" checked", " value=\"several\"", " value=\"Cee &quot;x&quot;\"", "mind\nthe gap</textarea>", "Not sent: "] {
+        assert!(rejected.body.contains(kept), "{kept}: {}", rejected.body);
+    }
+    assert_eq!(project.run(["questions", "--json"]).stdout.matches("\"open\": true").count(), 1);
+
+    let right = [("f0", "yes"), ("f1", "2026-12-01"), ("f3", "3"), ("o4", "Cee"), ("f4", "other"), ("f5", "0"), ("f5", "1"), ("note", "mind\r\nthe gap"), ("action", "send")];
+    let sent = browser.post(&rejected.body, &right);
+    assert_eq!(sent.status, 303, "{}", sent.body);
+    let closed = browser.get(&format!("question?id={id}"));
+    assert!(closed.contains("This question is answered by tester (page).") && !closed.contains("<form"), "{closed}");
+    let result = agent.call("ask_wait", json!({})).structured;
+    assert_eq!(result["values"], json!({"ship": true, "when": "2026-12-01", "copies": 3, "to": "Cee", "with": ["x", "y"]}));
+    // A second answer is too late, and what was typed is not lost.
+    let late = browser.post(&rejected.body, &right);
+    assert_eq!(late.status, 409);
+    assert!(late.body.contains("answered already: by tester (page)") && late.body.contains("with: ") || late.body.contains("to: Cee"), "{}", late.body);
+}
+
+#[test]
+fn a_dangerous_question_takes_only_what_is_typed() {
+    let project = fresh();
+    let mut agent = ask::agent(&project);
+    let ask = json!({"action": "Delete production?", "danger": "high", "wait_s": 0});
+    let id = agent.call("confirm_action", ask.clone()).structured["question"].as_str().unwrap().to_owned();
+    let browser = Browser::open(&project);
+    let page = browser.get(&format!("question?id={id}"));
+    assert!(page.contains("Type yes or no in full") && !page.contains("type=\"radio\""), "{page}");
+    for typed in ["", "y", "on"] {
+        assert_eq!(browser.post(&page, &[("f0", typed), ("action", "send")]).status, 422, "{typed:?}");
+    }
+    assert_eq!(browser.post(&page, &[("f0", "no"), ("action", "send")]).status, 303);
+    assert_eq!(agent.call("ask_wait", json!({})).structured["confirmed"], false);
+    let id = agent.call("confirm_action", ask).structured["question"].as_str().unwrap().to_owned();
+    let page = browser.get(&format!("question?id={id}"));
+    assert_eq!(browser.post(&page, &[("note", "ask Ann"), ("action", "decline")]).status, 303);
+    assert_eq!(agent.call("ask_wait", json!({})).structured["status"], "declined");
+}
+
+#[test]
+fn a_session_is_interrupted_and_stopped() {
+    let project = fresh();
+    let browser = Browser::open(&project);
+    project.run(["eval", "--profile", "bash", "--session", "long", "--wait", "0", "echo from the first byte; sleep 1000"]);
+    let mut changes = browser.follow("sessions");
+    let running = change(&mut changes, "Interrupt long");
+    let page = running["parts"]["live"].as_str().unwrap();
+    let session = page.split_once("href=\"session?id=").unwrap().1.split_once('"').unwrap().0.to_owned();
+    until("the output is shown", || browser.get(&format!("session?id={session}")).contains("from the first byte").then_some(()));
+    let done = browser.post(page, &[("action", "interrupt")]);
+    assert_eq!((done.status, done.head.contains("location: sessions\r\n")), (303, true), "{}", done.head);
+    assert!(browser.get("sessions").contains("long: interrupted, after "));
+    change(&mut changes, "idle");
+    let page = browser.get("sessions");
+    assert_eq!(browser.post(&page, &[("action", "stop")]).status, 303);
+    assert!(browser.get("now").contains("long: stopped"));
+    assert!(!project.run(["status", "--json"]).ok().contains("\"state\": \"idle\""));
+}
+
+#[test]
+fn a_page_survives_the_daemon_and_ends_when_told() {
+    let project = fresh();
+    let mut browser = Browser::open(&project);
+    let mut changes = browser.follow("sessions");
+    change(&mut changes, "No session");
+    kill_hard(project.daemon_pid().unwrap());
+    change(&mut changes, "No daemon is running");
+    assert!(browser.get("sessions").contains("No daemon is running"));
+    project.run(["eval", "--profile", "bash", "--session", "again", "true"]).ok();
+    let back = change(&mut changes, "again");
+    assert_eq!(back["parts"]["state"], "");
+    rustix::process::kill_process(rustix::process::Pid::from_child(&browser.page), rustix::process::Signal::TERM).unwrap();
+    assert_eq!(browser.page.wait().unwrap().code(), Some(0));
+    assert!(project.daemon_pid().is_some());
+}
+
+#[test]
+fn an_open_tab_counts_as_a_present_person() {
+    let project = fresh();
+    let browser = Browser::open(&project);
+    let watching = |count: u64| until("the faces are counted", || (ask::watching(&project) == count).then_some(()));
+    watching(0);
+    let changes = browser.follow("now");
+    watching(1);
+    drop(changes);
+    watching(0);
+}
+
+#[test]
+fn hostile_text_stays_text() {
+    let project = fresh();
+    let mut agent = ask::agent(&project);
+    let hostile = "<script>alert(1)</script><img src=x onerror=alert(1)>\" onclick=\"alert(1) javascript:alert(1) \u{202e}txet";
+    let long = "x".repeat(1_000_000);
+    let fields = json!([
+        {"id": "a", "kind": "choice", "label": hostile, "help": hostile, "options": [{"id": hostile.replace('\u{202e}', ""), "label": hostile}], "other": true},
+    ]);
+    let attachments = json!([{"kind": "text", "label": hostile, "text": hostile}]);
+    let asked = agent.call("ask_form", json!({"title": hostile, "message": hostile, "fields": fields, "attachments": attachments, "wait_s": 0}));
+    let id = asked.structured["question"].as_str().unwrap_or_else(|| panic!("{asked:?}")).to_owned();
+    project.run(["eval", "--profile", "bash", "--session", "loud", &format!("echo '{hostile}'; head -c 1000000 /dev/zero | tr '\\0' x")]).ok();
+    agent.call("register_agent", json!({"name": "ann", "role": hostile}));
+    agent.call("send_message", json!({"to": ["ann"], "content": format!("{hostile} {}", &long[..5000])}));
+    let browser = Browser::open(&project);
+    until("the rows are there", || browser.get("questions").contains(&id).then_some(()));
+    let session = browser.get("sessions").split_once("session?id=").unwrap().1.split_once('"').unwrap().0.to_owned();
+    let rooms = ["now", "agents", "sessions", "mail", "questions", "activity", "work", "nodes"].map(str::to_owned);
+    for address in rooms.into_iter().chain([format!("question?id={id}"), format!("session?id={session}")]) {
+        let page = browser.get(&address);
+        for bad in ["<script>", "<img src=x", "\" onclick=", "\"javascript:", "\u{202e}"] {
+            assert!(!page.contains(bad), "{address}: {bad}: {page}");
+        }
+        assert!(page.len() < 1_000_000, "{address}: {} bytes", page.len());
+    }
+    let page = browser.get(&format!("question?id={id}"));
+    assert!(page.contains("&lt;script&gt;alert(1)&lt;/script&gt;") && page.contains("\\u{202e}txet"), "{page}");
+}
