@@ -77,24 +77,34 @@ export class Day {
     const bob = await this.agent("bob", "codex");
     const cara = await this.agent("cara", "gemini-cli");
     this.ann = ann;
-    await ann("register_agent", { name: "ann", role: "lead" }).catch(() => {});
-    await bob("register_agent", { name: "bob", role: "developer" }).catch(() => {});
-    await cara("register_agent", { name: "cara", role: "reviewer" }).catch(() => {});
-    await ann("repl_eval", { session: "api", profile: "bash", code: "seq 1 40", wait_s: 10 }).catch(() => {});
-    this.endless = bob("repl_eval", { session: "migrate", profile: "bash", code: "for i in $(seq 1 100000); do echo row $i; sleep 0.2; done" }).catch(() => {});
+    await ann("register_agent", { name: "ann", role: "lead" });
+    await bob("register_agent", { name: "bob", role: "developer" });
+    await cara("register_agent", { name: "cara", role: "reviewer" });
+    await ann("repl_eval", { session: "api", profile: "bash", code: "seq 1 40" });
+    // It goes on for hours.
+    bob("repl_eval", { session: "migrate", profile: "bash", code: "for i in $(seq 1 100000); do echo row $i; sleep 0.2; done" }).catch(() => {});
     await cara("repl_eval", { session: "probe", profile: "bash", code: "echo from the first byte; echo then a fault >&2; kill -SEGV $$" }).catch(() => {});
     await ann("send_message", { to: ["bob"], content: "The schema is merged: please rebase before you migrate.", priority: "high" });
     await cara("send_message", { to: ["ann"], content: `Odd text in a message: ${HOSTILE}` });
     await bob("send_message", { to: ["ann", "cara"], content: "Migration runs; about ten minutes left.", priority: "critical" });
+    const attachments = [
+      { kind: "diff", label: "deploy.yaml", text: DIFF },
+      { kind: "picture", label: "The new page", path: "shot.png" },
+      { kind: "text", label: "Log", text: "all green\n" },
+    ];
+    const asks = {
+      danger: () => bob("confirm_action", { action: "Delete the old orders table in production?", details: "12,480 rows. The backup is from last night.", danger: "high", wait_s: 0 }),
+      confirm: () => ann("confirm_action", { action: "Push the branch?", wait_s: 0 }),
+      form: () => ann("ask_form", { title: "How do we release?", message: "All is ready.\nPlease decide.", fields: FORM, attachments, wait_s: 0 }),
+      select: () => cara("select_option", { prompt: HOSTILE.slice(0, 190), options: [["a", "Wait"], ["b", "Go on"]], wait_s: 0 }),
+      guide: () => cara("request_guidance", { context: "Mend the test or the program?", suggestions: ["the test", "the program"], wait_s: 0 }),
+    };
     const ids = {};
-    const id = (asked) => asked.question;
-    ids.danger = id(await bob("confirm_action", { action: "Delete the old orders table in production?", details: "12,480 rows. The backup is from last night.", danger: "high", wait_s: 0 }).catch(async () =>
-      bob("confirm_action", { action: "Delete the old orders table in production?", danger: "high", wait_s: 0 })));
-    ids.confirm = id(await ann("confirm_action", { action: "Push the branch?", wait_s: 0 }));
-    ids.form = id(await ann("ask_form", { title: "How do we release?", message: "All is ready.\nPlease decide.", fields: FORM, wait_s: 0,
-      attachments: [{ kind: "diff", label: "deploy.yaml", text: DIFF }, { kind: "picture", label: "The new page", path: "shot.png" }, { kind: "text", label: "Log", text: "all green\n" }] }));
-    ids.select = id(await cara("select_option", { prompt: HOSTILE.slice(0, 190), options: [["a", "Wait"], ["b", "Go on"]], wait_s: 0 }));
-    ids.guide = id(await cara("request_guidance", { context: "Mend the test or the program?", suggestions: ["the test", "the program"], wait_s: 0 }));
+    for (const [name, ask] of Object.entries(asks)) {
+      await ask();
+      // The result of a tool has another form for each program.
+      ids[name] = JSON.parse(this.run("questions", "--json").stdout).at(-1).question;
+    }
     return ids;
   }
 

@@ -60,27 +60,24 @@ impl View<'_> {
     }
 
     fn now_room(&self) -> Html {
-        let needs = &self.rooms().now;
-        let listed = match needs.as_slice() {
-            [] => el("p").class("empty").line(Room::Now.when_empty()),
-            needs => el("ul").class("needs").all(needs.iter().take(ROWS).map(|need| self.need(need))),
-        };
-        let at_work = self.rooms().agents.iter().filter(|agent| agent.state == AgentState::Working);
-        let at_work: Vec<Html> = at_work.map(|agent| self.working(agent)).collect();
+        let needs: Vec<Html> = self.rooms().now.iter().take(ROWS).map(|need| self.need(need)).collect();
+        let at_work =
+            self.rooms().agents.iter().filter(|agent| agent.state == AgentState::Working || agent.doing.is_some());
+        let running = self.rooms().sessions.iter().filter(|session| session.running_since.is_some());
+        let running = running.map(|session| self.running(session));
+        let at_work: Vec<Html> = at_work.map(|agent| self.working(agent)).chain(running).collect();
         let events = self.rooms().events.iter().take(EVENTS).map(|event| self.event(event));
         let events: Vec<Html> = events.collect();
-        let section = |id: &'static str, title: &str, rows: Vec<Html>, empty: &str| {
-            let content =
-                if rows.is_empty() { el("p").class("empty").line(empty) } else { el("ul").class("lines").all(rows) };
+        let section = |id: &'static str, class: &'static str, title: &str, rows: Vec<Html>, empty: &str| {
+            let empty = || el("p").class("empty").line(empty);
+            let content = if rows.is_empty() { empty() } else { el("ul").class(class).all(rows) };
             el("section").attr("aria-labelledby", id).with([el("h2").attr("id", id).line(title), content])
         };
         [
             el("p").class("headline").line(&self.rooms().line()),
-            el("section")
-                .attr("aria-labelledby", "needs")
-                .with([el("h2").attr("id", "needs").line("Waits for you"), listed]),
-            section("at-work", "At work", at_work, "No agent is at work."),
-            section("events", "What happened", events, "Nothing happened yet."),
+            section("needs", "needs", "Waits for you", needs, Room::Now.when_empty()),
+            section("at-work", "needs", "At work", at_work, "Nothing is at work."),
+            section("events", "lines", "What happened", events, "Nothing happened yet."),
         ]
         .into_iter()
         .collect()
@@ -110,15 +107,30 @@ impl View<'_> {
     }
 
     fn working(&self, agent: &AgentRow) -> Html {
-        let link = el("a")
-            .place("href", &Place::Agent(agent.id.clone()))
-            .attr("id", &key("work", &agent.id))
-            .line(name(agent));
+        let link = el("a").place("href", &Place::Agent(agent.id.clone()));
         let doing = agent.doing.as_deref().unwrap_or("between two calls");
+        let when = el("span").class("when").line(&format!(" for {}", self.age(agent.since)));
         el("li").with([
-            link,
-            el("span").line(&format!(" {doing}")),
-            el("span").class("when").line(&format!(" for {}", self.age(agent.since))),
+            el("span").class("chip working").line("agent"),
+            el("span").class("what").with([
+                link.attr("id", &key("work", &agent.id)).line(name(agent)),
+                line(" "),
+                el("code").line(doing),
+                when,
+            ]),
+        ])
+    }
+
+    fn running(&self, session: &SessionRow) -> Html {
+        let link = el("a").place("href", &Place::Session(session.id.clone()));
+        el("li").with([
+            el("span").class("chip working").line("session"),
+            el("span").class("what").with([
+                link.attr("id", &key("run", &session.id)).line(&session.name),
+                line(" "),
+                self.evaluation(session),
+            ]),
+            self.session_actions("work", session),
         ])
     }
 
@@ -157,7 +169,9 @@ impl View<'_> {
             Cell::new([self.session_state(session), stuck(session.stuck.as_deref())]),
             Cell::new([self.evaluation(session)]),
             Cell::line(&session.owner),
-            Cell::line(&session.memory_mib.map(|mib| format!("{mib} MiB")).unwrap_or_default()),
+            Cell::line(
+                &session.memory_mib.filter(|_| is_alive(session)).map(|mib| format!("{mib} MiB")).unwrap_or_default(),
+            ),
             Cell::new([self.session_actions("row", session)]),
         ]
     }
@@ -185,7 +199,7 @@ impl View<'_> {
     /// Draws the buttons of a session. A stop takes two steps, because it loses the session's state.
     pub(super) fn session_actions(&self, prefix: &str, session: &SessionRow) -> Html {
         let Some(token) = self.form_token else { return Html::default() };
-        if matches!(session.state.as_str(), "exited" | "crashed" | "stopped" | "killed") {
+        if !is_alive(session) {
             return Html::default();
         }
         let hidden = |name: &'static str, value: &str| {
@@ -257,8 +271,8 @@ impl View<'_> {
         };
         let class = match call.outcome.as_deref() {
             Some("done") => "",
-            None => "chip working",
-            Some(_) => "chip stuck",
+            None => "chip wrap working",
+            Some(_) => "chip wrap stuck",
         };
         vec![
             Cell::line(&call.agent),
@@ -281,7 +295,9 @@ const NODES: &[&str] = &["Node", "Model", "Calls", "Tokens", "Failures", "Last"]
 fn caption(room: Room) -> &'static str {
     match room {
         Room::Now => "What waits for you",
-        Room::Agents => "Agents and what they do",
+        Room::Agents => {
+            "In the strip of 15 minutes, a tall bar is work, a middle one waits for you, and a low one waits for mail"
+        }
         Room::Sessions => "REPL sessions",
         Room::Mail => "Messages, newest first",
         Room::Questions => "Open questions, oldest first",
@@ -299,6 +315,10 @@ fn place_of(room: Room, id: &str) -> Place {
         Room::Agents => Place::Agent(id.to_owned()),
         room => Place::Room(room),
     }
+}
+
+fn is_alive(session: &SessionRow) -> bool {
+    !matches!(session.state.as_str(), "exited" | "crashed" | "stopped" | "killed")
 }
 
 fn work(work: &WorkRow) -> Vec<Cell> {

@@ -87,7 +87,7 @@ pub(crate) fn agent(project: &TestProject) -> McpPeer {
 }
 
 /// Starts an [`agent`] with these arguments of `hob mcp`.
-fn agent_as(project: &TestProject, args: &[&str]) -> McpPeer {
+pub(crate) fn agent_as(project: &TestProject, args: &[&str]) -> McpPeer {
     let mut peer = started(project, args);
     peer.initialize();
     peer

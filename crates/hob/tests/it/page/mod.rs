@@ -36,8 +36,7 @@ impl Browser {
     fn open_page(command: Command) -> Browser {
         let (page, link) = start(command);
         let (address, path) = link.strip_prefix("http://").unwrap().split_once('/').unwrap();
-        let mut browser =
-            Browser { page, address: address.to_owned(), folder: String::new(), cookie: String::new() };
+        let mut browser = Browser { page, address: address.to_owned(), folder: String::new(), cookie: String::new() };
         let opened = browser.send("GET", &format!("/{path}"), &[], "");
         assert_eq!(opened.status, 303, "{}", opened.head);
         let header = |name: &str| opened.head.lines().find_map(|line| line.strip_prefix(name)).unwrap().to_owned();
@@ -147,34 +146,71 @@ fn a_question_is_answered_without_scripts() {
         {"id": "with", "kind": "multichoice", "options": [{"id": "x"}, {"id": "y"}], "default": ["x"]},
     ]);
     let attachments = json!([{"kind": "diff", "label": "the change", "text": "-old\n+<new>\n"}]);
-    let asked = agent.call("ask_form", json!({"title": "The <release>", "fields": fields, "attachments": attachments, "wait_s": 0}));
+    let asked = agent
+        .call("ask_form", json!({"title": "The <release>", "fields": fields, "attachments": attachments, "wait_s": 0}));
     let id = asked.structured["question"].as_str().unwrap();
     let browser = Browser::open(&project);
     let room = until("the question is listed", || Some(browser.get("questions")).filter(|page| page.contains(id)));
     assert!(room.contains("<title>(1) Questions"), "{room}");
     let page = browser.get(&format!("question?id={id}"));
-    assert!(page.contains("<h1>The &lt;release&gt;</h1>") && page.contains("<span class=\"added\">+&lt;new&gt;\n</span>"), "{page}");
+    assert!(
+        page.contains("<h1>The &lt;release&gt;</h1>") && page.contains("<span class=\"added\">+&lt;new&gt;\n</span>"),
+        "{page}"
+    );
     assert!(page.contains(" value=\"2\"") && page.contains("value=\"0\" checked"), "the defaults: {page}");
 
-    let typed = [("f0", "yes"), ("f1", "soon"), ("f2", "not asked"), ("f3", "several"), ("o4", "Cee \"x\""), ("f4", "other"), ("f5", "1"), ("note", "mind\r\nthe gap")];
+    let typed = [
+        ("f0", "yes"),
+        ("f1", "soon"),
+        ("f2", "not asked"),
+        ("f3", "several"),
+        ("o4", "Cee \"x\""),
+        ("f4", "other"),
+        ("f5", "1"),
+        ("note", "mind\r\nthe gap"),
+    ];
     let rejected = browser.post(&page, &[&typed[..], &[("action", "send")]].concat());
     assert_eq!(rejected.status, 422, "{}", rejected.body);
-    for kept in ["value=\"yes\" checked", " value=\"several\"", " value=\"Cee &quot;x&quot;\"", "mind\nthe gap</textarea>", "Not sent: "] {
+    for kept in [
+        "value=\"yes\" checked",
+        " value=\"several\"",
+        " value=\"Cee &quot;x&quot;\"",
+        "mind\nthe gap</textarea>",
+        "Not sent: ",
+    ] {
         assert!(rejected.body.contains(kept), "{kept}: {}", rejected.body);
     }
     assert_eq!(project.run(["questions", "--json"]).stdout.matches("\"open\": true").count(), 1);
 
-    let right = [("f0", "yes"), ("f1", "2026-12-01"), ("f3", "3"), ("o4", "Cee"), ("f4", "other"), ("f5", "0"), ("f5", "1"), ("note", "mind\r\nthe gap"), ("action", "send")];
+    let right = [
+        ("f0", "yes"),
+        ("f1", "2026-12-01"),
+        ("f3", "3"),
+        ("o4", "Cee"),
+        ("f4", "other"),
+        ("f5", "0"),
+        ("f5", "1"),
+        ("note", "mind\r\nthe gap"),
+        ("action", "send"),
+    ];
     let sent = browser.post(&rejected.body, &right);
     assert_eq!(sent.status, 303, "{}", sent.body);
     let closed = browser.get(&format!("question?id={id}"));
     assert!(closed.contains("This question is answered by tester (page).") && !closed.contains("<form"), "{closed}");
     let result = agent.call("ask_wait", json!({})).structured;
-    assert_eq!(result["values"], json!({"ship": true, "when": "2026-12-01", "copies": 3, "to": "Cee", "with": ["x", "y"]}));
+    assert_eq!(
+        result["values"],
+        json!({"ship": true, "when": "2026-12-01", "copies": 3, "to": "Cee", "with": ["x", "y"]})
+    );
     // A second answer is too late, and what was typed is not lost.
     let late = browser.post(&rejected.body, &right);
     assert_eq!(late.status, 409);
-    assert!(late.body.contains("answered already: by tester (page)") && late.body.contains("with: ") || late.body.contains("to: Cee"), "{}", late.body);
+    assert!(
+        late.body.contains("answered already: by tester (page)") && late.body.contains("with: ")
+            || late.body.contains("to: Cee"),
+        "{}",
+        late.body
+    );
 }
 
 #[test]
@@ -201,12 +237,23 @@ fn a_dangerous_question_takes_only_what_is_typed() {
 fn a_session_is_interrupted_and_stopped() {
     let project = fresh();
     let browser = Browser::open(&project);
-    project.run(["eval", "--profile", "bash", "--session", "long", "--wait", "0", "echo from the first byte; sleep 1000"]);
+    project.run([
+        "eval",
+        "--profile",
+        "bash",
+        "--session",
+        "long",
+        "--wait",
+        "0",
+        "echo from the first byte; sleep 1000",
+    ]);
     let mut changes = browser.follow("sessions");
     let running = change(&mut changes, "Interrupt long");
     let page = running["parts"]["live"].as_str().unwrap();
     let session = page.split_once("href=\"session?id=").unwrap().1.split_once('"').unwrap().0.to_owned();
-    until("the output is shown", || browser.get(&format!("session?id={session}")).contains("from the first byte").then_some(()));
+    until("the output is shown", || {
+        browser.get(&format!("session?id={session}")).contains("from the first byte").then_some(())
+    });
     let done = browser.post(page, &[("action", "interrupt")]);
     assert_eq!((done.status, done.head.contains("location: sessions\r\n")), (303, true), "{}", done.head);
     assert!(browser.get("sessions").contains("long: interrupted, after "));
@@ -229,7 +276,8 @@ fn a_page_survives_the_daemon_and_ends_when_told() {
     project.run(["eval", "--profile", "bash", "--session", "again", "true"]).ok();
     let back = change(&mut changes, "again");
     assert_eq!(back["parts"]["state"], "");
-    rustix::process::kill_process(rustix::process::Pid::from_child(&browser.page), rustix::process::Signal::TERM).unwrap();
+    rustix::process::kill_process(rustix::process::Pid::from_child(&browser.page), rustix::process::Signal::TERM)
+        .unwrap();
     assert_eq!(browser.page.wait().unwrap().code(), Some(0));
     assert!(project.daemon_pid().is_some());
 }
@@ -249,16 +297,29 @@ fn an_open_tab_counts_as_a_present_person() {
 #[test]
 fn hostile_text_stays_text() {
     let project = fresh();
-    let mut agent = ask::agent(&project);
-    let hostile = "<script>alert(1)</script><img src=x onerror=alert(1)>\" onclick=\"alert(1) javascript:alert(1) \u{202e}txet";
+    let mut agent = ask::agent_as(&project, &["ask", "mail"]);
+    let hostile =
+        "<script>alert(1)</script><img src=x onerror=alert(1)>\" onclick=\"alert(1) javascript:alert(1) \u{202e}txet";
     let long = "x".repeat(1_000_000);
     let fields = json!([
         {"id": "a", "kind": "choice", "label": hostile, "help": hostile, "options": [{"id": hostile.replace('\u{202e}', ""), "label": hostile}], "other": true},
     ]);
     let attachments = json!([{"kind": "text", "label": hostile, "text": hostile}]);
-    let asked = agent.call("ask_form", json!({"title": hostile, "message": hostile, "fields": fields, "attachments": attachments, "wait_s": 0}));
+    let asked = agent.call(
+        "ask_form",
+        json!({"title": hostile, "message": hostile, "fields": fields, "attachments": attachments, "wait_s": 0}),
+    );
     let id = asked.structured["question"].as_str().unwrap_or_else(|| panic!("{asked:?}")).to_owned();
-    project.run(["eval", "--profile", "bash", "--session", "loud", &format!("echo '{hostile}'; head -c 1000000 /dev/zero | tr '\\0' x")]).ok();
+    project
+        .run([
+            "eval",
+            "--profile",
+            "bash",
+            "--session",
+            "loud",
+            &format!("echo '{hostile}'; head -c 1000000 /dev/zero | tr '\\0' x"),
+        ])
+        .ok();
     agent.call("register_agent", json!({"name": "ann", "role": hostile}));
     agent.call("send_message", json!({"to": ["ann"], "content": format!("{hostile} {}", &long[..5000])}));
     let browser = Browser::open(&project);

@@ -57,8 +57,16 @@ fn other_hosts_origins_and_forms_are_refused() {
         let reply = browser.send_raw("GET", &now, &[&format!("Host: {host}"), &browser.cookie], "");
         assert_refused(&reply, 403, "The page is served on this machine only");
     }
-    assert_refused(&browser.send("GET", &now, &[&browser.cookie, "Origin: http://evil.example"], ""), 403, "Nothing was done");
-    assert_refused(&browser.send("PUT", &now, &[&browser.cookie, &format!("Origin: http://{}", browser.address)], ""), 405, "GET and POST");
+    assert_refused(
+        &browser.send("GET", &now, &[&browser.cookie, "Origin: http://evil.example"], ""),
+        403,
+        "Nothing was done",
+    );
+    assert_refused(
+        &browser.send("PUT", &now, &[&browser.cookie, &format!("Origin: http://{}", browser.address)], ""),
+        405,
+        "GET and POST",
+    );
 
     let page = browser.get(&format!("question?id={id}"));
     let token = hidden(&page).into_iter().find(|(name, _)| name == "token").unwrap().1;
@@ -77,7 +85,11 @@ fn other_hosts_origins_and_forms_are_refused() {
     assert_refused(&browser.send("GET", &format!("{act}?{}", body(&token)), &[cookie], ""), 404, "Go back");
     let large = format!("{}&note={}", body(&token), "x".repeat(2 << 20));
     let mut stream = TcpStream::connect(&browser.address).unwrap();
-    let head = format!("POST {act} HTTP/1.1\r\nHost: {}\r\n{cookie}\r\n{own}\r\nContent-Length: {}\r\n\r\n", browser.address, large.len());
+    let head = format!(
+        "POST {act} HTTP/1.1\r\nHost: {}\r\n{cookie}\r\n{own}\r\nContent-Length: {}\r\n\r\n",
+        browser.address,
+        large.len()
+    );
     // The answer comes before all of it is read.
     let _ = stream.write_all(format!("{head}{large}").as_bytes());
     let mut first = String::new();
@@ -99,7 +111,12 @@ fn a_page_of_an_agent_only_shows() {
     let page = browser.get(&format!("question?id={id}"));
     assert!(page.contains("Go?") && page.contains("started by Claude Code") && !page.contains("<form"), "{page}");
     let own = format!("Origin: http://{}", browser.address);
-    let forged = browser.send("POST", &format!("{}act", browser.folder), &[&browser.cookie, &own], &format!("question={id}&f0=yes&action=send"));
+    let forged = browser.send(
+        "POST",
+        &format!("{}act", browser.folder),
+        &[&browser.cookie, &own],
+        &format!("question={id}&f0=yes&action=send"),
+    );
     assert_refused(&forged, 403, "Nothing was sent");
     assert!(project.run(["questions", "--json"]).stdout.contains("\"open\": true"));
     drop(browser.follow("now"));
