@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::form::{self, Problem};
 use super::html::{Html, el, line, text};
-use super::rooms::{View, marks, name, state_class, stuck};
+use super::rooms::{View, name, state_class, stuck};
 use crate::form::{Draft, Question};
 
 /// Output of a session.
@@ -24,16 +24,15 @@ pub(super) fn standing(question: &Value) -> Html {
     let number = |key: &str| question[key].as_u64().unwrap_or_default();
     let words = |value: &Value| visible(value.as_str().unwrap_or_default());
     if question["open"] == true {
-        let mut parts = vec![format!("Asked {} ago, {} left", span(number("age_s")), span(number("left_s")))];
-        if let Some(agent) = question["agent"].as_str() {
-            parts.push(format!("by {agent}"));
-        }
-        parts.push(format!("in {}", words(&question["worktree"])));
-        return el("p").class("when").line(&format!("{}.", parts.join(" ")));
+        let urgent = if question["urgent"] == true { "Urgent. " } else { "" };
+        let by = question["agent"].as_str().map(|agent| format!(" by {agent}")).unwrap_or_default();
+        let (worktree, age, left) = (words(&question["worktree"]), span(number("age_s")), span(number("left_s")));
+        return el("p").class("when").line(&format!("{urgent}Asked{by} in {worktree}, {age} ago. {left} left."));
     }
-    let by = match question["answered"].is_object() {
-        true => format!(" by {} ({})", words(&question["answered"]["by"]), words(&question["answered"]["via"])),
-        false => String::new(),
+    let by = if question["answered"].is_object() {
+        format!(" by {} ({})", words(&question["answered"]["by"]), words(&question["answered"]["via"]))
+    } else {
+        String::new()
     };
     let head = el("p")
         .class("headline")
@@ -48,7 +47,7 @@ pub(super) fn standing(question: &Value) -> Html {
 /// Draws a question with its form.
 pub(super) fn question(view: &View<'_>, question: &Question, draft: &Draft, problem: Option<&Problem>) -> Html {
     let danger = if question.is_dangerous() {
-        el("p").class("notice danger").line("This action is dangerous: read it in full, and type the answer.")
+        el("p").class("notice danger").line("This action is dangerous. Read it in full before you answer.")
     } else {
         Html::default()
     };
@@ -169,9 +168,4 @@ pub(super) fn thread(view: &View<'_>, id: &str) -> Html {
         el("article").with([el("h2").line(&head), el("div").class("message").with([text(&mail.text)])])
     };
     messages.iter().map(draw).collect()
-}
-
-/// Draws the marks of a question in the rooms.
-pub(super) fn question_marks(view: &View<'_>, id: &str) -> Html {
-    view.rooms().questions.iter().find(|row| row.id == id).map(marks).unwrap_or_default()
 }

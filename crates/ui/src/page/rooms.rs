@@ -375,7 +375,7 @@ fn priority_class(priority: &str) -> &'static str {
 }
 
 /// Draws danger and urgency of a question.
-pub(super) fn marks(question: &QuestionRow) -> Html {
+fn marks(question: &QuestionRow) -> Html {
     let danger = (question.danger == "high").then(|| el("span").class("chip danger").line("dangerous"));
     let urgent = question.urgent.then(|| el("span").class("chip waits").line("urgent"));
     danger.into_iter().chain(urgent).collect()
