@@ -43,6 +43,7 @@ These have a help of their own (`cargo xtask TASK --help`):
   score                    measure the accuracy of answers
   clients                  real clients and real coding agents with `hob mcp`
   conformance              the official MCP suite against a server of ours
+  page                     `hob page` in a real browser
   trackers                 record an issue tracker's output as fixtures
 ";
 
@@ -56,7 +57,7 @@ const TASKS: &[Task] = &[
 
 /// The programs of the other tasks: package and tasks.
 const PROGRAMS: &[(&str, &[&str])] =
-    &[("agents", &["demo", "clients", "conformance", "trackers"]), ("bench", &["bench", "score"])];
+    &[("agents", &["demo", "clients", "conformance", "page", "trackers"]), ("bench", &["bench", "score"])];
 
 fn main() -> ExitCode {
     let task = std::env::args().nth(1).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! The tasks that play real agents and clients: `cargo xtask demo | clients | conformance | trackers`.
+//! The tasks that play real agents and clients: `cargo xtask demo | clients | conformance | page | trackers`.
 //!
 //! Each drives the built program, or an example of the MCP library, with software that others wrote, and writes a page of
 //! `docs/generated` or fixtures. Depends on none of the product's crates. One file or folder per task; start with the task's.
@@ -11,6 +11,7 @@ mod conformance;
 mod demo;
 mod example;
 mod matrix;
+mod page;
 mod trackers;
 
 use std::process::ExitCode;
@@ -30,6 +31,8 @@ usage: cargo xtask TASK
   clients hooks [NAME…] [--trial WORDS] [--hob FILE] [--packages DIR]
                            real coding agents with hob's hooks: what these add to a model's input, and who is asked;
                            writes docs/generated/hooks-context.md
+  page                     `hob page` in a real browser: accessibility, keyboard, narrow and dark, hostile text, changes; writes
+                           screenshots to target/page
   trackers                 build the issue tracker br, and record what it prints and writes as fixtures of crates/work
 ";
 
@@ -37,6 +40,7 @@ const TASKS: &[Task] = &[
     ("demo", |rest| no_arguments(rest).and_then(|()| demo::run())),
     ("conformance", |rest| no_arguments(rest).and_then(|()| conformance::run())),
     ("clients", clients::run),
+    ("page", |rest| no_arguments(rest).and_then(|()| page::run())),
     ("trackers", |rest| no_arguments(rest).and_then(|()| trackers::run_task())),
 ];
 

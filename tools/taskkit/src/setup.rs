@@ -118,6 +118,20 @@ pub fn checkers() -> Result<PathBuf> {
     Ok(dir)
 }
 
+/// Installs a browser and the packages of the check of the page. Returns the browser, and the folder with our scripts.
+pub fn browser() -> Result<(PathBuf, PathBuf)> {
+    let need = Need { what: "chromium", packages: &["chromium"], is_installed: || on_path("chromium").is_some() };
+    if !(need.is_installed)() {
+        install(&[&need])?;
+    }
+    let chromium = on_path("chromium").context("chromium is not in PATH")?;
+    let (lists, dir) = (root().join("tools/agents/page"), target_dir()?.join("tools/page"));
+    let clients = python_packages("python", &root().join("tools/agents/clients/requirements.txt"))?;
+    node_packages("page", &lists, &clients.join("bin"), &dir)?;
+    copy_scripts(&["check.mjs", "day.mjs"], &lists, &dir)?;
+    Ok((chromium, dir))
+}
+
 /// Installs the offline engine of nodes, and the validator.
 pub fn engine() -> Result<()> {
     model_server(&target_dir()?.join("tools"))
