@@ -40,11 +40,17 @@ async function main() {
     await tab.goto(link);
     const base = tab.url();
     check(!base.includes("token"), "the token stays in the address");
+    await truth(tab, base, day, "at first");
     await look(tab, base, ids);
     await latency(tab, base, day);
+    await truth(tab, base, day, "after twenty questions");
     await keyboard(tab, base, ids);
+    await truth(tab, base, day, "after an answer and an interrupt");
     await plain(browser, base, ids, tab);
     await reach(tab, base);
+    day.run("stop");
+    day.run("eval", "--profile", "bash", "--session", "after", "true");
+    await truth(tab, base, day, "after a restart of the daemon");
   } finally {
     await browser?.close();
     page?.kill();
@@ -119,6 +125,33 @@ async function latency(tab, base, day) {
   times.sort((a, b) => a - b);
   console.log(`asked to drawn, with the call itself: median ${times[10]} ms, p95 ${times[18]} ms, most ${times[19]} ms`);
   check(times[18] <= 250, "p95 from the question to its row is over 250 ms");
+}
+
+// The rows of the page are those of `hob status --json`.
+async function truth(tab, base, day, step) {
+  const name = (agent) => agent.name || agent.id;
+  const words = (text) => text.replaceAll("_", " ");
+  const expected = {
+    agents: (rooms) => rooms.agents.map((row) => [name(row)]),
+    sessions: (rooms) => rooms.sessions.map((row) => [row.name, words(row.state)]),
+    mail: (rooms) => rooms.mail.map((row) => [row.from, row.text.slice(0, 40)]),
+    questions: (rooms) => rooms.questions.map((row) => [row.title.slice(0, 40), row.agent]),
+    activity: (rooms) => rooms.activity.map((row) => [row.agent, row.tool]),
+  };
+  await tab.setViewport(SIZES.wide);
+  for (const [room, rows] of Object.entries(expected)) {
+    let last = "";
+    for (let round = 0; round < 50 && last !== null; round++) {
+      if (round % 10 === 0) await tab.goto(`${base}${room}`);
+      const { rooms } = JSON.parse(day.run("status", "--json").stdout);
+      const drawn = await tab.$$eval("tbody tr", (all) => all.map((row) => row.textContent));
+      const wanted = rows(rooms).slice(0, 200);
+      const isEqual = drawn.length === wanted.length && wanted.every((cells, at) => cells.every((cell) => drawn[at].includes(cell)));
+      last = isEqual ? null : `${drawn.length} rows drawn, ${wanted.length} wanted: ${JSON.stringify(wanted)}`;
+      if (last !== null) await new Promise((resolve) => setTimeout(resolve, 100));
+    }
+    check(last === null, `${step}: ${room}: ${last}`);
+  }
 }
 
 // Tab and Enter lead from the first room to a sent answer; typing and Enter elsewhere send nothing.

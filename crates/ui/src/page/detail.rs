@@ -2,12 +2,14 @@
 
 use project::rooms::{Room, SessionRow};
 use project::{span, visible};
+use serde::Deserialize;
 use serde_json::Value;
 
 use super::form::{self, Problem};
 use super::html::{Html, el, line, text};
+use super::place::Place;
 use super::rooms::{View, name, state_class, stuck};
-use crate::form::{Draft, Question};
+use crate::form::{Draft, Field, Question};
 
 /// Output of a session.
 #[derive(Debug, Clone, Default)]
@@ -20,7 +22,7 @@ pub(super) struct Output {
 }
 
 /// Draws whether a question still waits, and how it ended.
-pub(super) fn standing(question: &Value) -> Html {
+pub(super) fn standing(view: &View<'_>, question: &Value) -> Html {
     let number = |key: &str| question[key].as_u64().unwrap_or_default();
     let words = |value: &Value| visible(value.as_str().unwrap_or_default());
     if question["open"] == true {
@@ -38,10 +40,35 @@ pub(super) fn standing(question: &Value) -> Html {
         .class("headline")
         .attr("role", "status")
         .line(&format!("This question is {}{by}.", words(&question["status"])));
-    let answer = question["answer"].as_array().into_iter().flatten().filter_map(Value::as_str);
-    let answer: Vec<Html> = answer.map(|answer| el("li").line(answer)).collect();
-    let lines = if answer.is_empty() { Html::default() } else { el("ul").class("lines").all(answer) };
-    [head, lines].into_iter().collect()
+    let fields = question["fields"].as_array().into_iter().flatten();
+    let values = fields.filter_map(|field| given(&Field::deserialize(field).ok()?, &question["values"]));
+    let note = question["note"].as_str().map(|note| format!("Comment: {note}"));
+    let lines: Vec<Html> = values.chain(note).map(|row| el("li").text(&row)).collect();
+    let lines = if lines.is_empty() { Html::default() } else { el("ul").class("lines message").all(lines) };
+    let next = match view.rooms().questions.iter().find(|row| question["question"] != row.id.as_str()) {
+        Some(row) => {
+            el("a").place("href", &Place::Question(row.id.clone())).line(&format!("Next question: {}", row.title))
+        }
+        None => line("No other question waits for you."),
+    };
+    [head, lines, el("p").with([next])].into_iter().collect()
+}
+
+/// Returns the given value of a field, as the person saw it.
+fn given(field: &Field, values: &Value) -> Option<String> {
+    let one = |value: &Value| match value {
+        Value::Bool(yes) => if *yes { "yes" } else { "no" }.to_owned(),
+        Value::String(id) => {
+            field.options.iter().find(|option| option.id == *id).map_or(id.as_str(), |option| option.name()).to_owned()
+        }
+        other => other.to_string(),
+    };
+    let value = match &values[&field.id] {
+        Value::Null => return None,
+        Value::Array(all) => all.iter().map(one).collect::<Vec<_>>().join(", "),
+        value => one(value),
+    };
+    Some(format!("{}: {value}", field.name()))
 }
 
 /// Draws a question with its form.
@@ -59,7 +86,7 @@ pub(super) fn question(view: &View<'_>, question: &Question, draft: &Draft, prob
             .class("notice")
             .line("This page only shows the question. Answer it with `hob answer` in a terminal of your own."),
     };
-    [danger, message, form::attachments(question), form].into_iter().collect()
+    [form::summary(question, problem), danger, message, form::attachments(question), form].into_iter().collect()
 }
 
 /// Draws a session with its output.
@@ -67,14 +94,13 @@ pub(super) fn session(view: &View<'_>, id: &str, output: &Output) -> Html {
     let Some(row) = view.rooms().sessions.iter().find(|row| row.id == id) else {
         return el("p").class("empty").line("This session is gone. Its output is kept: `hob call repl_read` shows it.");
     };
-    let fact = |name: &str, value: Html| el("div").with([el("dt").line(name), el("dd").with([value])]);
-    let facts = el("dl").class("facts").with([
-        fact("State", view.session_state(row)),
-        fact("Evaluation", view.evaluation(row)),
-        fact("Profile", line(&row.profile)),
-        fact("Owner", line(&row.owner)),
-        fact("Worktree", line(&row.worktree)),
-        fact("Age", line(&view.age(row.since))),
+    let facts = facts([
+        ("State", view.session_state(row)),
+        ("Evaluation", view.evaluation(row)),
+        ("Profile", line(&row.profile)),
+        ("Owner", line(&row.owner)),
+        ("Worktree", line(&row.worktree)),
+        ("Age", line(&view.age(row.since))),
     ]);
     let block = |id: &'static str, label: &str, content: &str| {
         let pre = el("pre").attr("id", id).attr("tabindex", "0").attr("role", "region").attr("aria-label", label);
@@ -97,6 +123,13 @@ pub(super) fn session(view: &View<'_>, id: &str, output: &Output) -> Html {
         .collect()
 }
 
+/// Draws facts with their names; those without a value are left out.
+fn facts<const N: usize>(all: [(&str, Html); N]) -> Html {
+    let known = all.into_iter().filter(|(_, value)| !value.as_str().is_empty());
+    let fact = |(name, value): (&str, Html)| el("div").with([el("dt").line(name), el("dd").with([value])]);
+    el("dl").class("facts").all(known.map(fact))
+}
+
 /// Returns the session of a page.
 pub(super) fn session_row<'a>(view: &View<'a>, id: &str) -> Option<&'a SessionRow> {
     view.snapshot.rooms.sessions.iter().find(|row| row.id == id)
@@ -108,16 +141,15 @@ pub(super) fn agent(view: &View<'_>, id: &str) -> Html {
     let Some(row) = rooms.agents.iter().find(|row| row.id == id) else {
         return el("p").class("empty").line("This agent is gone.");
     };
-    let fact = |name: &str, value: Html| el("div").with([el("dt").line(name), el("dd").with([value])]);
     let state = [
         el("span").class(state_class(row.state)).line(row.state.name()),
         el("span").class("when").line(&format!(" for {}", view.age(row.since))),
     ];
-    let facts = el("dl").class("facts").with([
-        fact("State", state.into_iter().collect()),
-        fact("Doing", line(row.doing.as_deref().unwrap_or("nothing that hob sees"))),
-        fact("Program", line(&row.program)),
-        fact("Worktree", line(&row.worktree)),
+    let facts = facts([
+        ("State", state.into_iter().collect()),
+        ("Doing", line(row.doing.as_deref().unwrap_or("nothing that hob sees"))),
+        ("Program", line(&row.program)),
+        ("Worktree", line(&row.worktree)),
     ]);
     let is_own = |other: &str| other == row.id || (!row.name.is_empty() && other == row.name);
     let mut of_agent = project::rooms::Snapshot { at: view.snapshot.at, ..Default::default() };

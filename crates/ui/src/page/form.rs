@@ -143,7 +143,6 @@ pub(super) fn draw(question: &Question, draft: &Draft, problem: Option<&Problem>
                     .line("Enter sends nothing"),
                 hidden("token", form_token),
                 hidden("question", &question.question),
-                summary(question, problem),
             ]
             .into_iter()
             .chain(fields)
@@ -151,8 +150,8 @@ pub(super) fn draw(question: &Question, draft: &Draft, problem: Option<&Problem>
         )
 }
 
-/// Draws why an answer was not taken, with a link to the field.
-fn summary(question: &Question, problem: Option<&Problem>) -> Html {
+/// Draws why an answer was not taken.
+pub(super) fn summary(question: &Question, problem: Option<&Problem>) -> Html {
     let Some(problem) = problem else { return Html::default() };
     let field = question.fields.iter().position(|field| Some(&field.id) == problem.field.as_ref());
     let why = match field {
@@ -340,4 +339,64 @@ fn diff_line(row: &str) -> Html {
         _ => return text(row),
     };
     el("span").class(class).text(row)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde::Deserialize;
+    use serde_json::json;
+
+    use super::*;
+
+    fn question(danger: &str) -> Question {
+        let fields = json!([
+            {"id": "go", "kind": "boolean", "default": true},
+            {"id": "why", "kind": "text", "show_if": {"field": "go", "equals": false}},
+            {"id": "count", "kind": "integer", "default": 3},
+            {"id": "to", "kind": "choice", "options": [{"id": "a"}, {"id": "other"}], "other": true, "default": "a"},
+            {"id": "with", "kind": "multichoice", "options": [{"id": "x"}, {"id": "y"}], "default": ["y"]},
+        ]);
+        Question::deserialize(json!({"question": "q_1", "danger": danger, "fields": fields})).unwrap()
+    }
+
+    fn pairs(given: &[(&str, &str)]) -> Vec<(String, String)> {
+        given.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
+    }
+
+    #[test]
+    fn an_untouched_form_gives_its_defaults() {
+        let question_here = question("normal");
+        let all = json!({"go": true, "count": 3, "to": "a", "with": ["y"]});
+        assert_eq!(Value::from(values(&question_here, &defaults(&question_here)).unwrap()), all);
+        // A dangerous yes is not filled in beforehand.
+        let dangerous = question("high");
+        assert!(!values(&dangerous, &defaults(&dangerous)).unwrap().contains_key("go"));
+        let drawn = draw(&dangerous, &defaults(&dangerous), None, "token");
+        assert!(!drawn.as_str().contains("value=\"yes\""), "{drawn:?}");
+    }
+
+    #[test]
+    fn posted_inputs_are_read_by_their_numbers() {
+        let question = question("normal");
+        let read = |given: &[(&str, &str)]| values(&question, &posted(&question, &pairs(given)));
+        let all = read(&[
+            ("f0", "no"),
+            ("f1", "a\r\nb"),
+            ("f2", "x7"),
+            ("f3", "1"),
+            ("f4", "0"),
+            ("f4", "other"),
+            ("o4", "z"),
+        ]);
+        assert_eq!(
+            Value::from(all.unwrap()),
+            json!({"go": false, "why": "a\nb", "count": "x7", "to": "other", "with": ["x", "z"]})
+        );
+        // A field whose condition does not hold is not sent; numbers beyond the options choose nothing.
+        let some = read(&[("f0", "yes"), ("f1", "hidden"), ("f3", "7"), ("f4", "-1"), ("go", "no")]);
+        assert_eq!(Value::from(some.unwrap()), json!({"go": true}));
+        assert_eq!(Value::from(read(&[("f3", "other"), ("o3", " mine ")]).unwrap()), json!({"to": "mine"}));
+        assert_eq!(read(&[("f3", "0"), ("o3", "mine")]).unwrap_err().field.as_deref(), Some("to"));
+        assert_eq!(read(&[("f3", "other"), ("o3", "")]).unwrap(), Map::new());
+    }
 }

@@ -84,7 +84,9 @@ impl View<'_> {
     }
 
     fn need(&self, need: &Need) -> Html {
+        let session = self.rooms().sessions.iter().find(|session| need.room == Room::Sessions && session.id == need.id);
         let (class, urgency) = match need.urgency {
+            Urgency::Normal if session.is_some_and(|session| !is_alive(session)) => ("chip danger", "ended"),
             Urgency::Critical => ("chip danger", "urgent"),
             Urgency::High => ("chip waits", "waits"),
             Urgency::Normal => ("chip stuck", "stuck"),
@@ -92,7 +94,6 @@ impl View<'_> {
         };
         let place = place_of(need.room, &need.id);
         let link = el("a").place("href", &place).attr("id", &key("need", &need.id)).line(&need.text);
-        let session = self.rooms().sessions.iter().find(|session| need.room == Room::Sessions && session.id == need.id);
         let action = match session {
             Some(session) => self.session_actions("need", session),
             None => Html::default(),
@@ -246,7 +247,7 @@ impl View<'_> {
                 el("span").class(priority_class(&mail.priority)).line(&mail.priority),
                 stuck(mail.stuck.as_deref()),
             ]),
-            Cell::line(&format!("{} ago", self.age(mail.sent))),
+            Cell::short(&format!("{} ago", self.age(mail.sent))),
             Cell::head([link]),
         ]
     }
@@ -258,8 +259,8 @@ impl View<'_> {
             Cell::head([link, marks(question)]),
             Cell::line(&question.agent),
             Cell::line(&question.worktree),
-            Cell::line(&format!("{} ago", self.age(question.asked_at))),
-            Cell::line(&left(self.now, question.expires_at)),
+            Cell::short(&format!("{} ago", self.age(question.asked_at))),
+            Cell::short(&left(self.now, question.expires_at)),
         ]
     }
 
@@ -278,7 +279,7 @@ impl View<'_> {
             Cell::line(&call.agent),
             Cell::head([line(&call.tool)]),
             Cell::new([el("code").line(&call.arguments)]),
-            Cell::line(&format!("{} ago", self.age(call.started))),
+            Cell::short(&format!("{} ago", self.age(call.started))),
             Cell::new([el("span").class(class).line(&outcome), stuck(call.stuck.as_deref())]),
         ]
     }

@@ -135,7 +135,7 @@ fn heading(view: &View<'_>, place: &Place, loaded: &Loaded) -> String {
 fn region(view: &View<'_>, place: &Place, loaded: &Loaded) -> Html {
     match (place, loaded) {
         (_, Loaded::Problem(problem)) => super::html::el("p").class("notice").line(problem),
-        (Place::Question(_), Loaded::Question(question)) => detail::standing(question),
+        (Place::Question(_), Loaded::Question(question)) => detail::standing(view, question),
         (Place::Session(id), Loaded::Output(output)) => detail::session(view, id, output),
         (Place::Session(id), _) => detail::session(view, id, &Output::default()),
         (Place::Agent(id), _) => detail::agent(view, id),

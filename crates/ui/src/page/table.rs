@@ -6,23 +6,37 @@ use super::html::{Html, el, line};
 
 /// A cell of a row.
 pub(super) struct Cell {
-    is_head: bool,
+    kind: Kind,
     content: Html,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    /// It names its row.
+    Head,
+    /// A few words that stay on one line.
+    Short,
+    Plain,
 }
 
 impl Cell {
     /// Creates the cell that names its row.
     pub(super) fn head<const N: usize>(content: [Html; N]) -> Cell {
-        Cell { is_head: true, content: content.into_iter().collect() }
+        Cell { kind: Kind::Head, content: content.into_iter().collect() }
     }
 
     pub(super) fn new<const N: usize>(content: [Html; N]) -> Cell {
-        Cell { is_head: false, content: content.into_iter().collect() }
+        Cell { kind: Kind::Plain, content: content.into_iter().collect() }
     }
 
     /// Creates a cell with a text on one line.
     pub(super) fn line(text: &str) -> Cell {
-        Cell { is_head: false, content: line(text) }
+        Cell { kind: Kind::Plain, content: line(text) }
+    }
+
+    /// Creates a cell with a few words that stay on one line, such as an age.
+    pub(super) fn short(text: &str) -> Cell {
+        Cell { kind: Kind::Short, content: line(text) }
     }
 }
 
@@ -31,10 +45,10 @@ pub(super) fn table(caption: &str, heads: &[&'static str], rows: impl Iterator<I
     let head = |head: &&'static str| el("th").attr("role", "columnheader").attr("scope", "col").line(head);
     let row = |cells: Vec<Cell>| {
         let cell = |(cell, head): (Cell, &&'static str)| {
-            let element = if cell.is_head {
-                el("th").attr("role", "rowheader").attr("scope", "row")
-            } else {
-                el("td").attr("role", "cell")
+            let element = match cell.kind {
+                Kind::Head => el("th").attr("role", "rowheader").attr("scope", "row"),
+                Kind::Short => el("td").attr("role", "cell").class("short"),
+                Kind::Plain => el("td").attr("role", "cell"),
             };
             element.attr("data-head", head).with([cell.content])
         };
