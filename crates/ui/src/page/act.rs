@@ -1,14 +1,15 @@
 //! Posted forms: answers to questions, and actions on sessions. Each does what a command of hob does.
 
+use std::fmt::Display;
 use std::sync::Arc;
 
 use client::control::ControlError;
 use hyper::StatusCode;
-use project::visible;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use super::Site;
+use super::daemon::Daemon;
 use super::form::{self, Problem};
 use super::gate::Refusal;
 use super::place::Place;
@@ -56,81 +57,67 @@ pub(super) async fn post(site: Arc<Site>, body: &[u8]) -> Answer {
     }
 }
 
-/// The outcome of an answer.
-enum Sent {
-    Stored,
-    /// It can be corrected.
-    Rejected {
-        question: Value,
-        draft: Draft,
-        problem: Problem,
-    },
-    /// The question is closed.
-    Late {
-        question: Value,
-        draft: Draft,
-        why: String,
-    },
-    Failed(String),
+/// The page after an answer that was not stored.
+struct Unsent {
+    status: StatusCode,
+    loaded: Loaded,
+    filled: Option<Filled>,
+    outcome: Option<String>,
+}
+
+impl Unsent {
+    fn failed(why: &dyn Display) -> Box<Unsent> {
+        let loaded = Loaded::Problem(format!("Not sent: {why}"));
+        Box::new(Unsent { status: StatusCode::BAD_GATEWAY, loaded, filled: None, outcome: None })
+    }
 }
 
 async fn answer(site: Arc<Site>, id: String, declines: bool, pairs: Vec<(String, String)>) -> Answer {
     let place = Place::Question(id.clone());
     let daemon = site.daemon.clone();
-    let sending = tokio::task::spawn_blocking(move || {
-        let value = match daemon.question(&id) {
-            Ok(value) => value,
-            Err(error) => return Sent::Failed(error.to_string()),
-        };
-        let Ok(question) = Question::deserialize(&value) else { return Sent::Failed("unknown question".to_owned()) };
-        let draft = form::posted(&question, &pairs);
-        let mut params = json!({"question": id, "note": draft.note, "via": "page"});
-        if declines {
-            params["decline"] = true.into();
-        } else {
-            match form::values(&question, &draft) {
-                Ok(values) => params["values"] = values.into(),
-                Err(problem) => return Sent::Rejected { question: value, draft, problem },
-            }
-        }
-        match daemon.answer(&id, &params) {
-            Ok(_) => Sent::Stored,
-            Err(ControlError::Refused { message, data, .. }) => {
-                let data = data.unwrap_or_default();
-                let text = |key: &str| data[key].as_str().map(str::to_owned);
-                match data["reason"].as_str() {
-                    Some("misfit") => {
-                        let problem = Problem { field: text("field"), why: text("why").unwrap_or(message) };
-                        Sent::Rejected { question: value, draft, problem }
-                    }
-                    // It may have closed meanwhile.
-                    Some("closed") => {
-                        Sent::Late { question: daemon.question(&id).unwrap_or(value), draft, why: message }
-                    }
-                    _ => Sent::Rejected { question: value, draft, problem: Problem { field: None, why: message } },
-                }
-            }
-            Err(error) => {
-                Sent::Rejected { question: value, draft, problem: Problem { field: None, why: error.to_string() } }
-            }
-        }
-    });
-    let (status, question, filled, outcome) =
-        match sending.await.unwrap_or_else(|error| Sent::Failed(error.to_string())) {
-            Sent::Stored => return see(&place.address(), None),
-            Sent::Rejected { question, draft, problem } => {
-                (StatusCode::UNPROCESSABLE_ENTITY, question, Some(Filled { draft, problem: Some(problem) }), None)
-            }
-            Sent::Late { question, draft, why } => (StatusCode::CONFLICT, question, None, Some(late(&why, &draft))),
-            Sent::Failed(why) => {
-                let loaded = Loaded::Problem(format!("Not sent: {}", visible(&why)));
-                return html(StatusCode::BAD_GATEWAY, show::document(&site, &place, &loaded, None));
-            }
-        };
-    if let Some(outcome) = outcome {
+    let sending = tokio::task::spawn_blocking(move || send(&daemon, &id, declines, &pairs));
+    let Err(unsent) = sending.await.unwrap_or_else(|error| Err(Unsent::failed(&error))) else {
+        return see(&place.address(), None);
+    };
+    if let Some(outcome) = unsent.outcome {
         tell(&site, outcome);
     }
-    html(status, show::document(&site, &place, &Loaded::Question(question), filled.as_ref()))
+    html(unsent.status, show::document(&site, &place, &unsent.loaded, unsent.filled.as_ref()))
+}
+
+/// Sends an answer. Blocks.
+///
+/// # Errors
+/// The page to show if the answer was not stored.
+fn send(daemon: &Daemon, id: &str, declines: bool, pairs: &[(String, String)]) -> Result<(), Box<Unsent>> {
+    let value = daemon.question(id).map_err(|error| Unsent::failed(&error))?;
+    let question = Question::deserialize(&value).map_err(|error| Unsent::failed(&error))?;
+    let draft = form::posted(&question, pairs);
+    let mut params = json!({"question": id, "note": draft.note, "via": "page", "decline": declines});
+    let rejected = |problem: Problem| {
+        let (status, filled) = (StatusCode::UNPROCESSABLE_ENTITY, Some(Filled { draft: draft.clone(), problem }));
+        Box::new(Unsent { status, loaded: Loaded::Question(value.clone()), filled, outcome: None })
+    };
+    if !declines {
+        params["values"] = form::values(&question, &draft).map_err(rejected)?.into();
+    }
+    daemon.answer(id, &params).map(drop).map_err(|error| {
+        let (message, data) = match error {
+            ControlError::Refused { message, data, .. } => (message, data.unwrap_or_default()),
+            error => (error.to_string(), Box::default()),
+        };
+        match data["reason"].as_str() {
+            Some("closed") => {
+                let loaded = Loaded::Question(daemon.question(id).unwrap_or_default());
+                let outcome = Some(late(&message, &draft));
+                Box::new(Unsent { status: StatusCode::CONFLICT, loaded, filled: None, outcome })
+            }
+            _ => {
+                let why = data["why"].as_str().map_or(message, str::to_owned);
+                rejected(Problem { field: data["field"].as_str().map(str::to_owned), why })
+            }
+        }
+    })
 }
 
 /// Describes an answer that came too late, with all that was typed.

@@ -41,7 +41,11 @@ pub(super) fn standing(view: &View<'_>, question: &Value) -> Html {
         .attr("role", "status")
         .line(&format!("This question is {}{by}.", words(&question["status"])));
     let fields = question["fields"].as_array().into_iter().flatten();
-    let values = fields.filter_map(|field| given(&Field::deserialize(field).ok()?, &question["values"]));
+    let values = fields.filter_map(|field| {
+        let field = Field::deserialize(field).ok()?;
+        let value = question["values"].get(&field.id)?;
+        Some(format!("{}: {}", field.name(), form::label(&field, value)))
+    });
     let note = question["note"].as_str().map(|note| format!("Comment: {note}"));
     let lines: Vec<Html> = values.chain(note).map(|row| el("li").text(&row)).collect();
     let lines = if lines.is_empty() { Html::default() } else { el("ul").class("lines message").all(lines) };
@@ -52,23 +56,6 @@ pub(super) fn standing(view: &View<'_>, question: &Value) -> Html {
         None => line("No other question waits for you."),
     };
     [head, lines, el("p").with([next])].into_iter().collect()
-}
-
-/// Returns the given value of a field, as the person saw it.
-fn given(field: &Field, values: &Value) -> Option<String> {
-    let one = |value: &Value| match value {
-        Value::Bool(yes) => if *yes { "yes" } else { "no" }.to_owned(),
-        Value::String(id) => {
-            field.options.iter().find(|option| option.id == *id).map_or(id.as_str(), |option| option.name()).to_owned()
-        }
-        other => other.to_string(),
-    };
-    let value = match &values[&field.id] {
-        Value::Null => return None,
-        Value::Array(all) => all.iter().map(one).collect::<Vec<_>>().join(", "),
-        value => one(value),
-    };
-    Some(format!("{}: {value}", field.name()))
 }
 
 /// Draws a question with its form.
@@ -103,7 +90,7 @@ pub(super) fn session(view: &View<'_>, id: &str, output: &Output) -> Html {
         ("Age", line(&view.age(row.since))),
     ]);
     let block = |id: &'static str, label: &str, content: &str| {
-        let pre = el("pre").attr("id", id).attr("tabindex", "0").attr("role", "region").attr("aria-label", label);
+        let pre = el("pre").id(id).attr("tabindex", "0").attr("role", "region").attr("aria-label", label);
         pre.text(content)
     };
     let shown = match (&output.problem, &output.end) {

@@ -3,7 +3,7 @@
 
 use serde_json::{Map, Value};
 
-use super::html::{Element, Html, el, line, text, typed};
+use super::html::{Element, Html, button, el, hidden, line, text, typed};
 use super::place::Place;
 use crate::form::{Attachment, Choice, Draft, Field, FieldDraft, Kind, Question};
 
@@ -103,10 +103,20 @@ fn value(field: &Field, draft: &FieldDraft) -> Result<Option<Value>, Problem> {
     })
 }
 
+/// Returns a value of a field as a person sees it.
+pub(super) fn label(field: &Field, value: &Value) -> String {
+    match value {
+        Value::Bool(yes) => if *yes { "yes" } else { "no" }.to_owned(),
+        Value::String(id) => {
+            field.options.iter().find(|option| option.id == *id).map_or(id.as_str(), Choice::name).to_owned()
+        }
+        Value::Array(all) => all.iter().map(|value| label(field, value)).collect::<Vec<_>>().join(", "),
+        other => other.to_string(),
+    }
+}
+
 /// Draws the form. Its first button is disabled, so that Enter in a text sends nothing.
 pub(super) fn draw(question: &Question, draft: &Draft, problem: Option<&Problem>, form_token: &str) -> Html {
-    let hidden =
-        |name: &'static str, value: &str| el("input").attr("type", "hidden").attr("name", name).typed(value).alone();
     let fields = question.fields.iter().enumerate().map(|(at, field)| {
         let draft = draft.fields.get(&field.id).cloned().unwrap_or_default();
         let why =
@@ -116,31 +126,26 @@ pub(super) fn draw(question: &Question, draft: &Draft, problem: Option<&Problem>
     let note = el("div").class("field").with([
         el("label").attr("for", "note").line("Comment (optional)"),
         el("textarea")
-            .attr("id", "note")
+            .id("note")
             .attr("name", "note")
             .attr("rows", "2")
             .with([typed(draft.note.as_deref().unwrap_or_default())]),
     ]);
-    let send = el("button").attr("type", "submit").attr("name", "action").attr("value", "send").attr("id", "send");
-    let send = if question.is_dangerous() { send.class("danger") } else { send.class("main") };
-    let decline = el("details").attr("id", "decline").with([
+    let send = button("send").id("send").class(if question.is_dangerous() { "danger" } else { "main" });
+    let decline = el("details").id("decline").with([
         el("summary").line("Decline to answer…"),
         el("p").line("The agent learns that you declined. It gets no answer."),
-        el("button").attr("type", "submit").attr("name", "action").attr("value", "decline").line("Decline"),
+        button("decline").line("Decline"),
     ]);
     el("form")
         .attr("method", "post")
         .place("action", &Place::Act)
-        .attr("id", "form")
+        .id("form")
         .attr("autocomplete", "off")
         .flag("novalidate", true)
         .all(
             [
-                el("button")
-                    .attr("type", "submit")
-                    .flag("disabled", true)
-                    .flag("hidden", true)
-                    .line("Enter sends nothing"),
+                el("button").kind("submit").flag("disabled", true).flag("hidden", true).line("Enter sends nothing"),
                 hidden("token", form_token),
                 hidden("question", &question.question),
             ]
@@ -158,7 +163,7 @@ pub(super) fn summary(question: &Question, problem: Option<&Problem>) -> Html {
         Some(at) => format!("Not sent: {}: {}", question.fields[at].name(), problem.why),
         None => format!("Not sent: {}", problem.why),
     };
-    el("p").class("problem").attr("role", "alert").attr("id", "problem").attr("tabindex", "-1").line(&why)
+    el("p").class("problem").attr("role", "alert").id("problem").attr("tabindex", "-1").line(&why)
 }
 
 /// A field with its contents.
@@ -205,53 +210,35 @@ impl Drawn<'_> {
         label
     }
 
+    /// Returns the field on which this one depends, by its number, and the value that it must have.
+    fn condition(&self) -> Option<(usize, &Field, &Value)> {
+        let on = self.field.show_if.as_ref()?;
+        let at = self.question.fields.iter().position(|field| field.id == on.field)?;
+        Some((at, &self.question.fields[at], &on.equals))
+    }
+
     /// Adds the condition of the field, by which the script hides it.
     fn frame(&self, element: Element) -> Element {
-        let condition = self.field.show_if.as_ref().and_then(|on| {
-            let at = self.question.fields.iter().position(|field| field.id == on.field)?;
-            let before = &self.question.fields[at];
-            let wanted = match &on.equals {
-                Value::Bool(yes) => if *yes { "yes" } else { "no" }.to_owned(),
-                Value::String(word) => match before.options.iter().position(|option| option.id == *word) {
-                    Some(option) => option.to_string(),
-                    None => word.clone(),
-                },
-                other => other.to_string(),
-            };
-            Some((at, wanted))
-        });
-        match condition {
-            Some((at, wanted)) => element.attr("data-if", &format!("f{at}")).attr("data-is", &wanted),
-            None => element,
-        }
+        let Some((at, on, wanted)) = self.condition() else { return element };
+        let option = on.options.iter().position(|option| *wanted == option.id.as_str());
+        let value = option.map_or_else(|| label(on, wanted), |option| option.to_string());
+        element.attr("data-if", &format!("f{at}")).attr("data-is", &value)
     }
 
     fn help(&self) -> Html {
-        let at = self.at;
-        let condition = self.field.show_if.as_ref().and_then(|on| {
-            let before = self.question.fields.iter().find(|field| field.id == on.field)?;
-            let wanted = match &on.equals {
-                Value::Bool(yes) => if *yes { "yes" } else { "no" }.to_owned(),
-                Value::String(id) => {
-                    before.options.iter().find(|option| option.id == *id).map_or(id.as_str(), Choice::name).to_owned()
-                }
-                other => other.to_string(),
-            };
-            Some(format!("Only if “{}” is {wanted}.", before.name()))
+        let paragraph = |id: &str, class: &'static str| el("p").class(class).id(&format!("{id}{}", self.at));
+        let condition = self.condition().map(|(_, on, wanted)| {
+            paragraph("c", "help condition").line(&format!("Only if “{}” is {}.", on.name(), label(on, wanted)))
         });
-        let parts = [
-            (!self.field.help.is_empty())
-                .then(|| el("p").class("help").attr("id", &format!("h{at}")).text(&self.field.help)),
-            condition.map(|condition| el("p").class("help condition").attr("id", &format!("c{at}")).line(&condition)),
-            self.why.map(|why| el("p").class("problem").attr("id", &format!("p{at}")).line(why)),
-        ];
-        parts.into_iter().flatten().collect()
+        let help = (!self.field.help.is_empty()).then(|| paragraph("h", "help").text(&self.field.help));
+        let why = self.why.map(|why| paragraph("p", "problem").line(why));
+        [help, condition, why].into_iter().flatten().collect()
     }
 
     /// Adds name, id and descriptions to an input.
     fn describe(&self, element: Element) -> Element {
         let name = format!("f{}", self.at);
-        self.described(element.attr("id", &name).attr("name", &name)).flag("autofocus", self.why.is_some())
+        self.described(element.id(&name).attr("name", &name)).flag("autofocus", self.why.is_some())
     }
 
     fn described(&self, element: Element) -> Element {
@@ -264,7 +251,7 @@ impl Drawn<'_> {
     }
 
     fn input(&self, kind: &str) -> Element {
-        self.describe(el("input")).attr("type", kind).typed(&self.draft.text)
+        self.describe(el("input")).kind(kind).typed(&self.draft.text)
     }
 
     fn group(&self, rows: impl IntoIterator<Item = Html>) -> Html {
@@ -276,8 +263,7 @@ impl Drawn<'_> {
 
     fn option(&self, kind: &str, value: &str, option: &Choice, is_chosen: bool) -> Html {
         let id = format!("f{}-{value}", self.at);
-        let input =
-            el("input").attr("type", kind).attr("id", &id).attr("name", &format!("f{}", self.at)).attr("value", value);
+        let input = el("input").kind(kind).id(&id).attr("name", &format!("f{}", self.at)).attr("value", value);
         let help = if option.help.is_empty() { Html::default() } else { el("span").class("help").line(&option.help) };
         el("p").class("option").with([
             input.flag("checked", is_chosen).alone(),
@@ -296,8 +282,8 @@ impl Drawn<'_> {
             let has_text = !self.draft.text.is_empty() && (kind == "checkbox" || self.draft.chosen.is_empty());
             let row = self.option(kind, OTHER, &choice, has_text);
             let input = el("input")
-                .attr("type", "text")
-                .attr("id", &id)
+                .kind("text")
+                .id(&id)
                 .attr("name", &id)
                 .attr("aria-label", &format!("{}: another answer", self.field.name()));
             [row, input.typed(self.draft.text.trim_start()).alone()].into_iter().collect()

@@ -31,7 +31,7 @@ impl Frame<'_> {
             el("meta").attr("name", "viewport").attr("content", "width=device-width, initial-scale=1").alone(),
             el("title").line(&self.title(questions)),
             el("link").attr("rel", "stylesheet").place("href", &Place::Style).alone(),
-            el("link").attr("rel", "icon").attr("id", "icon").place("href", &icon).alone(),
+            el("link").attr("rel", "icon").id("icon").place("href", &icon).alone(),
             el("script").place("src", &Place::Script).flag("defer", true).line(""),
         ]);
         let outcome = self
@@ -40,24 +40,23 @@ impl Frame<'_> {
             .unwrap_or_default();
         let refusal =
             self.refusal.map(|refusal| el("p").class("notice").line(&format!("This page only shows: {refusal}.")));
-        let main = el("main").attr("id", "main").attr("tabindex", "-1").with([
+        let main = el("main").id("main").attr("tabindex", "-1").with([
             el("h1").line(self.heading),
             refusal.unwrap_or_default(),
             outcome,
-            el("div").attr("id", "live").with([live]),
+            el("div").id("live").with([live]),
             still,
         ]);
         let header = el("header").with([
             el("p").class("brand").with([el("strong").line("hob"), line(&format!(" {}", self.project))]),
-            el("nav").attr("aria-label", "Rooms").attr("id", "rooms").with([self.navigation(view)]),
+            el("nav").attr("aria-label", "Rooms").id("rooms").with([self.navigation(view)]),
         ]);
         // Only the script removes the link, because it keeps the rows current.
-        let reload =
-            el("footer").with([el("p").attr("id", "reload").with([el("a").place("href", self.place).line("Reload")])]);
+        let reload = el("footer").with([el("p").id("reload").with([el("a").place("href", self.place).line("Reload")])]);
         let body = el("body").place("data-live", &Place::Live(Box::new(self.place.clone()))).with([
             skip_link(),
             header,
-            el("div").attr("id", "state").attr("role", "status").with([self.state()]),
+            el("div").id("state").attr("role", "status").with([self.state()]),
             main,
             reload,
         ]);
@@ -90,7 +89,7 @@ impl Frame<'_> {
         };
         let here = self.place.room();
         let link = |room: Room| {
-            let link = el("a").place("href", &Place::Room(room)).attr("id", &format!("room-{}", room.name()));
+            let link = el("a").place("href", &Place::Room(room)).id(&format!("room-{}", room.name()));
             let link = if room == here { link.attr("aria-current", "page") } else { link };
             let number = match count(room) {
                 0 => Html::default(),

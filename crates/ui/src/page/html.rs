@@ -26,6 +26,16 @@ pub(super) fn el(name: &'static str) -> Element {
     Element { name, html: format!("<{name}") }
 }
 
+/// Creates a field of a form that nobody sees.
+pub(super) fn hidden(name: &'static str, value: &str) -> Html {
+    el("input").kind("hidden").attr("name", name).typed(value).alone()
+}
+
+/// Begins a button that sends its form with this action.
+pub(super) fn button(action: &'static str) -> Element {
+    el("button").kind("submit").attr("name", "action").attr("value", action)
+}
+
 /// Escapes a text; line feeds and tabs stay. A long text is cut, with a note of its length.
 pub(super) fn text(text: &str) -> Html {
     let mut html = Html::default();
@@ -106,6 +116,15 @@ impl Element {
     pub(super) fn typed(mut self, value: &str) -> Element {
         self.html.push_str(&format!(" value=\"{}\"", typed(value).0));
         self
+    }
+
+    pub(super) fn id(self, value: &str) -> Element {
+        self.attr("id", value)
+    }
+
+    /// Adds the type of an input or button.
+    pub(super) fn kind(self, value: &str) -> Element {
+        self.attr("type", value)
     }
 
     pub(super) fn class(self, value: &'static str) -> Element {

@@ -6,7 +6,7 @@ use project::rooms::{
 };
 use project::span;
 
-use super::html::{Html, el, line};
+use super::html::{Html, button, el, hidden, line};
 use super::place::Place;
 use super::table::{Cell, key, table};
 
@@ -71,7 +71,7 @@ impl View<'_> {
         let section = |id: &'static str, class: &'static str, title: &str, rows: Vec<Html>, empty: &str| {
             let empty = || el("p").class("empty").line(empty);
             let content = if rows.is_empty() { empty() } else { el("ul").class(class).all(rows) };
-            el("section").attr("aria-labelledby", id).with([el("h2").attr("id", id).line(title), content])
+            el("section").attr("aria-labelledby", id).with([el("h2").id(id).line(title), content])
         };
         [
             el("p").class("headline").line(&self.rooms().line()),
@@ -93,7 +93,7 @@ impl View<'_> {
             Urgency::Low => ("chip", "to read"),
         };
         let place = place_of(need.room, &need.id);
-        let link = el("a").place("href", &place).attr("id", &key("need", &need.id)).line(&need.text);
+        let link = el("a").place("href", &place).id(&key("need", &need.id)).line(&need.text);
         let action = match session {
             Some(session) => self.session_actions("need", session),
             None => Html::default(),
@@ -114,7 +114,7 @@ impl View<'_> {
         el("li").with([
             el("span").class("chip working").line("agent"),
             el("span").class("what").with([
-                link.attr("id", &key("work", &agent.id)).line(name(agent)),
+                link.id(&key("work", &agent.id)).line(name(agent)),
                 line(" "),
                 el("code").line(doing),
                 when,
@@ -127,7 +127,7 @@ impl View<'_> {
         el("li").with([
             el("span").class("chip working").line("session"),
             el("span").class("what").with([
-                link.attr("id", &key("run", &session.id)).line(&session.name),
+                link.id(&key("run", &session.id)).line(&session.name),
                 line(" "),
                 self.evaluation(session),
             ]),
@@ -141,7 +141,7 @@ impl View<'_> {
 
     fn agent(&self, agent: &AgentRow) -> Vec<Cell> {
         let place = Place::Agent(agent.id.clone());
-        let link = el("a").place("href", &place).attr("id", &key("agent", &agent.id)).line(name(agent));
+        let link = el("a").place("href", &place).id(&key("agent", &agent.id)).line(name(agent));
         let role = if agent.role.is_empty() {
             Html::default()
         } else {
@@ -164,7 +164,7 @@ impl View<'_> {
 
     fn session(&self, session: &SessionRow) -> Vec<Cell> {
         let place = Place::Session(session.id.clone());
-        let link = el("a").place("href", &place).attr("id", &key("session", &session.id)).line(&session.name);
+        let link = el("a").place("href", &place).id(&key("session", &session.id)).line(&session.name);
         vec![
             Cell::head([link, el("span").class("when").line(&format!(" {}", session.profile))]),
             Cell::new([self.session_state(session), stuck(session.stuck.as_deref())]),
@@ -203,27 +203,17 @@ impl View<'_> {
         if !is_alive(session) {
             return Html::default();
         }
-        let hidden = |name: &'static str, value: &str| {
-            el("input").attr("type", "hidden").attr("name", name).typed(value).alone()
-        };
-        let button = |action: &'static str, title: String, class: &'static str| {
-            let id = format!("{}-{action}", key(prefix, &session.id));
-            let button = el("button")
-                .attr("type", "submit")
-                .attr("name", "action")
-                .attr("value", action)
-                .attr("id", &id)
-                .class(class);
-            button.line(&title)
+        let act = |action: &'static str, title: String, class: &'static str| {
+            button(action).id(&format!("{}-{action}", key(prefix, &session.id))).class(class).line(&title)
         };
         let eval = session.eval.map(|eval| hidden("eval", &eval.to_string())).unwrap_or_default();
         let interrupt = match session.running_since {
-            Some(_) => button("interrupt", format!("Interrupt {}", session.name), "small"),
+            Some(_) => act("interrupt", format!("Interrupt {}", session.name), "small"),
             None => Html::default(),
         };
-        let stop = el("details").attr("id", &format!("{}-more", key(prefix, &session.id))).with([
+        let stop = el("details").id(&format!("{}-more", key(prefix, &session.id))).with([
             el("summary").line(&format!("Stop {}…", session.name)),
-            button("stop", format!("Stop {} and lose its state", session.name), "small danger"),
+            act("stop", format!("Stop {} and lose its state", session.name), "small danger"),
         ]);
         el("form").class("actions").attr("method", "post").place("action", &Place::Act).with([
             hidden("token", token),
@@ -236,10 +226,8 @@ impl View<'_> {
     }
 
     fn mail(&self, mail: &MailRow) -> Vec<Cell> {
-        let link = el("a")
-            .place("href", &Place::Thread(mail.thread.clone()))
-            .attr("id", &key("mail", &mail.id))
-            .line(&mail.text);
+        let link =
+            el("a").place("href", &Place::Thread(mail.thread.clone())).id(&key("mail", &mail.id)).line(&mail.text);
         vec![
             Cell::line(&mail.from),
             Cell::new([el("ul").class("plain").all(mail.to.iter().map(recipient))]),
@@ -254,7 +242,7 @@ impl View<'_> {
 
     fn question(&self, question: &QuestionRow) -> Vec<Cell> {
         let place = Place::Question(question.id.clone());
-        let link = el("a").place("href", &place).attr("id", &key("question", &question.id)).line(&question.title);
+        let link = el("a").place("href", &place).id(&key("question", &question.id)).line(&question.title);
         vec![
             Cell::head([link, marks(question)]),
             Cell::line(&question.agent),

@@ -54,7 +54,7 @@ pub(super) enum Loaded {
 /// The form of a question as a person left it.
 pub(super) struct Filled {
     pub(super) draft: Draft,
-    pub(super) problem: Option<Problem>,
+    pub(super) problem: Problem,
 }
 
 /// Answers a request for a place.
@@ -102,7 +102,7 @@ pub(super) fn document(site: &Site, place: &Place, loaded: &Loaded, filled: Opti
         Loaded::Question(value) if value["open"] == true => match Question::deserialize(value) {
             Ok(question) => {
                 let draft = filled.map_or_else(|| form::defaults(&question), |filled| filled.draft.clone());
-                detail::question(&view, &question, &draft, filled.and_then(|filled| filled.problem.as_ref()))
+                detail::question(&view, &question, &draft, filled.map(|filled| &filled.problem))
             }
             Err(error) => super::html::line(&format!("This question cannot be shown: {error}")),
         },

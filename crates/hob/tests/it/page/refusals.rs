@@ -125,16 +125,19 @@ fn a_page_of_an_agent_only_shows() {
 
 /// Asks for a page as another user, who knows link and cookie.
 const ANOTHER: &str = r#"
-import http.client, os, sys
+import os, socket, sys
+address, target, cookie = sys.argv[1:]
+host, port = address.split(":")
+# Python loads this codec from files that the other user may not read.
+host.encode("idna")
 os.setgid(12345)
 os.setuid(12345)
-address, target, cookie = sys.argv[1:]
-to = http.client.HTTPConnection(address)
-try:
-    to.request("GET", target, headers={"Cookie": cookie})
-    print(to.getresponse().status)
-except (http.client.RemoteDisconnected, ConnectionResetError):
-    print("closed")
+with socket.create_connection((host, int(port))) as to:
+    try:
+        to.sendall(f"GET {target} HTTP/1.1\r\nHost: {address}\r\nCookie: {cookie}\r\n\r\n".encode())
+        print(to.recv(100))
+    except ConnectionError:
+        print(b"")
 "#;
 
 #[test]
@@ -148,6 +151,6 @@ fn another_user_of_the_machine_is_refused() {
     let target = format!("{}now", browser.folder);
     let mut command = project.command("python3");
     command.current_dir("/").args(["-c", ANOTHER, &browser.address, &target, cookie]);
-    assert_eq!(testkit::Ran::run(&mut command).ok(), "closed\n");
+    assert_eq!(testkit::Ran::run(&mut command).ok(), "b''\n");
     assert!(browser.get("now").contains("<h1>Now</h1>"));
 }
