@@ -6,7 +6,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::form::{self, Problem};
-use super::html::{Html, el, line, text};
+use super::html::{Html, el, line, link, notice, remark, text};
 use super::place::Place;
 use super::rooms::{View, name, state_class, stuck};
 use crate::form::{Draft, Field, Question};
@@ -50,9 +50,7 @@ pub(super) fn standing(view: &View<'_>, question: &Value) -> Html {
     let lines: Vec<Html> = values.chain(note).map(|row| el("li").text(&row)).collect();
     let lines = if lines.is_empty() { Html::default() } else { el("ul").class("lines message").all(lines) };
     let next = match view.rooms().questions.iter().find(|row| question["question"] != row.id.as_str()) {
-        Some(row) => {
-            el("a").place("href", &Place::Question(row.id.clone())).line(&format!("Next question: {}", row.title))
-        }
+        Some(row) => link(&Place::Question(row.id.clone()), "next", &format!("Next question: {}", row.title)),
         None => line("No other question waits for you."),
     };
     [head, lines, el("p").with([next])].into_iter().collect()
@@ -69,9 +67,7 @@ pub(super) fn question(view: &View<'_>, question: &Question, draft: &Draft, prob
         if question.message.is_empty() { Html::default() } else { el("div").class("message").text(&question.message) };
     let form = match view.form_token {
         Some(token) => form::draw(question, draft, problem, token),
-        None => el("p")
-            .class("notice")
-            .line("This page only shows the question. Answer it with `hob answer` in a terminal of your own."),
+        None => notice("This page only shows the question. Answer it with `hob answer` in a terminal of your own."),
     };
     [form::summary(question, problem), danger, message, form::attachments(question), form].into_iter().collect()
 }
@@ -94,7 +90,7 @@ pub(super) fn session(view: &View<'_>, id: &str, output: &Output) -> Html {
         pre.text(content)
     };
     let shown = match (&output.problem, &output.end) {
-        (Some(problem), _) => el("p").class("notice").line(problem),
+        (Some(problem), _) => notice(problem),
         (None, None) if output.beginning.is_empty() => el("p").class("empty").line("It printed nothing."),
         (None, None) => block("output", "Output", &output.beginning),
         (None, Some(end)) => [
@@ -130,7 +126,7 @@ pub(super) fn agent(view: &View<'_>, id: &str) -> Html {
     };
     let state = [
         el("span").class(state_class(row.state)).line(row.state.name()),
-        el("span").class("when").line(&format!(" for {}", view.age(row.since))),
+        remark(&format!("for {}", view.age(row.since))),
     ];
     let facts = facts([
         ("State", state.into_iter().collect()),

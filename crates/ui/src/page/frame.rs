@@ -3,7 +3,7 @@
 use project::rooms::Room;
 
 use super::gate::Refusal;
-use super::html::{Html, el, line};
+use super::html::{Html, el, line, notice};
 use super::place::Place;
 use super::rooms::View;
 
@@ -38,8 +38,7 @@ impl Frame<'_> {
             .outcome
             .map(|outcome| el("p").class("notice").attr("role", "status").text(outcome))
             .unwrap_or_default();
-        let refusal =
-            self.refusal.map(|refusal| el("p").class("notice").line(&format!("This page only shows: {refusal}.")));
+        let refusal = self.refusal.map(|refusal| notice(&format!("This page only shows: {refusal}.")));
         let main = el("main").id("main").attr("tabindex", "-1").with([
             el("h1").line(self.heading),
             refusal.unwrap_or_default(),
@@ -71,7 +70,7 @@ impl Frame<'_> {
 
     /// Draws why the rows may be old.
     pub(super) fn state(&self) -> Html {
-        self.problem.map(|problem| el("p").class("notice").line(problem)).unwrap_or_default()
+        self.problem.map(notice).unwrap_or_default()
     }
 
     /// Draws the links to all rooms with the number of rows.

@@ -36,6 +36,21 @@ pub(super) fn button(action: &'static str) -> Element {
     el("button").kind("submit").attr("name", "action").attr("value", action)
 }
 
+/// Draws a remark behind something, such as its age.
+pub(super) fn remark(text: &str) -> Html {
+    el("span").class("when").with([line(" "), line(text)])
+}
+
+/// Draws a notice.
+pub(super) fn notice(content: &str) -> Html {
+    el("p").class("notice").text(content)
+}
+
+/// Draws a link. Its id stays the same as long as its row does.
+pub(super) fn link(place: &Place, id: &str, text: &str) -> Html {
+    el("a").place("href", place).id(id).line(text)
+}
+
 /// Escapes a text; line feeds and tabs stay. A long text is cut, with a note of its length.
 pub(super) fn text(text: &str) -> Html {
     let mut html = Html::default();

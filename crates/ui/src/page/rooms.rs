@@ -6,7 +6,7 @@ use project::rooms::{
 };
 use project::span;
 
-use super::html::{Html, button, el, hidden, line};
+use super::html::{Html, button, el, hidden, line, link, remark};
 use super::place::Place;
 use super::table::{Cell, key, table};
 
@@ -35,23 +35,24 @@ impl View<'_> {
     pub(super) fn room(&self, room: Room) -> Html {
         match room {
             Room::Now => self.now_room(),
-            Room::Agents => self.table(room, AGENTS, &self.rooms().agents, |row| self.agent(row)),
-            Room::Sessions => self.table(room, SESSIONS, &self.rooms().sessions, |row| self.session(row)),
-            Room::Mail => self.table(room, MAIL, &self.rooms().mail, |row| self.mail(row)),
-            Room::Questions => self.table(room, QUESTIONS, &self.rooms().questions, |row| self.question(row)),
-            Room::Activity => self.table(room, ACTIVITY, &self.rooms().activity, |row| self.call(row)),
-            Room::Work => self.table(room, WORK, &self.rooms().work, work),
-            Room::Nodes => self.table(room, NODES, &self.rooms().nodes, node),
+            Room::Agents => self.table(room, &self.rooms().agents, |row| self.agent(row)),
+            Room::Sessions => self.table(room, &self.rooms().sessions, |row| self.session(row)),
+            Room::Mail => self.table(room, &self.rooms().mail, |row| self.mail(row)),
+            Room::Questions => self.table(room, &self.rooms().questions, |row| self.question(row)),
+            Room::Activity => self.table(room, &self.rooms().activity, |row| self.call(row)),
+            Room::Work => self.table(room, &self.rooms().work, work),
+            Room::Nodes => self.table(room, &self.rooms().nodes, node),
         }
     }
 
-    fn table<R>(&self, room: Room, heads: &[&'static str], rows: &[R], draw: impl Fn(&R) -> Vec<Cell>) -> Html {
+    fn table<R>(&self, room: Room, rows: &[R], draw: impl Fn(&R) -> Vec<Cell>) -> Html {
         if rows.is_empty() {
             return el("p").class("empty").line(room.when_empty());
         }
+        let (caption, heads) = columns(room);
         let cells = rows.iter().take(ROWS).map(draw);
         let more = (rows.len() > ROWS).then(|| el("p").class("help").line(&format!("{ROWS} of {} rows.", rows.len())));
-        [table(caption(room), heads, cells)].into_iter().chain(more).collect()
+        [table(caption, heads, cells)].into_iter().chain(more).collect()
     }
 
     /// Returns how long ago a time was.
@@ -93,68 +94,46 @@ impl View<'_> {
             Urgency::Low => ("chip", "to read"),
         };
         let place = place_of(need.room, &need.id);
-        let link = el("a").place("href", &place).id(&key("need", &need.id)).line(&need.text);
+        let link = link(&place, &key("need", &need.id), &need.text);
         let action = match session {
             Some(session) => self.session_actions("need", session),
             None => Html::default(),
         };
         el("li").with([
             el("span").class(class).line(urgency),
-            el("span")
-                .class("what")
-                .with([link, el("span").class("when").line(&format!(" for {}", self.age(need.since)))]),
+            el("span").class("what").with([link, remark(&format!("for {}", self.age(need.since)))]),
             action,
         ])
     }
 
     fn working(&self, agent: &AgentRow) -> Html {
-        let link = el("a").place("href", &Place::Agent(agent.id.clone()));
         let doing = agent.doing.as_deref().unwrap_or("between two calls");
-        let when = el("span").class("when").line(&format!(" for {}", self.age(agent.since)));
-        el("li").with([
-            el("span").class("chip working").line("agent"),
-            el("span").class("what").with([
-                link.id(&key("work", &agent.id)).line(name(agent)),
-                line(" "),
-                el("code").line(doing),
-                when,
-            ]),
-        ])
+        let link = link(&Place::Agent(agent.id.clone()), &key("work", &agent.id), name(agent));
+        let what = [link, line(" "), el("code").line(doing), remark(&format!("for {}", self.age(agent.since)))];
+        el("li").with([el("span").class("chip working").line("agent"), el("span").class("what").with(what)])
     }
 
     fn running(&self, session: &SessionRow) -> Html {
-        let link = el("a").place("href", &Place::Session(session.id.clone()));
+        let link = link(&Place::Session(session.id.clone()), &key("run", &session.id), &session.name);
         el("li").with([
             el("span").class("chip working").line("session"),
-            el("span").class("what").with([
-                link.id(&key("run", &session.id)).line(&session.name),
-                line(" "),
-                self.evaluation(session),
-            ]),
+            el("span").class("what").with([link, line(" "), self.evaluation(session)]),
             self.session_actions("work", session),
         ])
     }
 
     pub(super) fn event(&self, event: &EventRow) -> Html {
-        el("li").with([line(&event.text), el("span").class("when").line(&format!(" {} ago", self.age(event.at)))])
+        el("li").with([line(&event.text), remark(&format!("{} ago", self.age(event.at)))])
     }
 
     fn agent(&self, agent: &AgentRow) -> Vec<Cell> {
         let place = Place::Agent(agent.id.clone());
-        let link = el("a").place("href", &place).id(&key("agent", &agent.id)).line(name(agent));
-        let role = if agent.role.is_empty() {
-            Html::default()
-        } else {
-            el("span").class("when").line(&format!(" {}", agent.role))
-        };
+        let link = link(&place, &key("agent", &agent.id), name(agent));
+        let role = if agent.role.is_empty() { Html::default() } else { remark(&format!("{}", agent.role)) };
         let chip = el("span").class(state_class(agent.state)).line(agent.state.name());
         vec![
             Cell::head([link, role]),
-            Cell::new([
-                chip,
-                el("span").class("when").line(&format!(" {}", self.age(agent.since))),
-                stuck(agent.stuck.as_deref()),
-            ]),
+            Cell::new([chip, remark(&format!("{}", self.age(agent.since))), stuck(agent.stuck.as_deref())]),
             Cell::line(agent.doing.as_deref().unwrap_or_default()),
             Cell::line(&agent.program),
             Cell::line(&agent.worktree),
@@ -164,9 +143,9 @@ impl View<'_> {
 
     fn session(&self, session: &SessionRow) -> Vec<Cell> {
         let place = Place::Session(session.id.clone());
-        let link = el("a").place("href", &place).id(&key("session", &session.id)).line(&session.name);
+        let link = link(&place, &key("session", &session.id), &session.name);
         vec![
-            Cell::head([link, el("span").class("when").line(&format!(" {}", session.profile))]),
+            Cell::head([link, remark(&format!("{}", session.profile))]),
             Cell::new([self.session_state(session), stuck(session.stuck.as_deref())]),
             Cell::new([self.evaluation(session)]),
             Cell::line(&session.owner),
@@ -184,7 +163,7 @@ impl View<'_> {
             "uninterruptible" | "crashed" | "killed" => "chip danger",
             _ => "chip",
         };
-        let reason = session.reason.as_deref().map(|reason| el("span").class("when").line(&format!(" {reason}")));
+        let reason = session.reason.as_deref().map(|reason| remark(&format!("{reason}")));
         [el("span").class(class).line(&session.state.replace('_', " "))].into_iter().chain(reason).collect()
     }
 
@@ -192,9 +171,7 @@ impl View<'_> {
         let Some(number) = session.eval else { return Html::default() };
         let age = session.running_since.map(|since| format!(" for {}", self.age(since))).unwrap_or_default();
         let queued = if session.queued > 0 { format!(", {} queued", session.queued) } else { String::new() };
-        [el("code").line(&session.code), el("span").class("when").line(&format!(" #{number}{age}{queued}"))]
-            .into_iter()
-            .collect()
+        [el("code").line(&session.code), remark(&format!("#{number}{age}{queued}"))].into_iter().collect()
     }
 
     /// Draws the buttons of a session. A stop takes two steps, because it loses the session's state.
@@ -226,8 +203,7 @@ impl View<'_> {
     }
 
     fn mail(&self, mail: &MailRow) -> Vec<Cell> {
-        let link =
-            el("a").place("href", &Place::Thread(mail.thread.clone())).id(&key("mail", &mail.id)).line(&mail.text);
+        let link = link(&Place::Thread(mail.thread.clone()), &key("mail", &mail.id), &mail.text);
         vec![
             Cell::line(&mail.from),
             Cell::new([el("ul").class("plain").all(mail.to.iter().map(recipient))]),
@@ -242,13 +218,13 @@ impl View<'_> {
 
     fn question(&self, question: &QuestionRow) -> Vec<Cell> {
         let place = Place::Question(question.id.clone());
-        let link = el("a").place("href", &place).id(&key("question", &question.id)).line(&question.title);
+        let link = link(&place, &key("question", &question.id), &question.title);
         vec![
             Cell::head([link, marks(question)]),
             Cell::line(&question.agent),
             Cell::line(&question.worktree),
             Cell::short(&format!("{} ago", self.age(question.asked_at))),
-            Cell::short(&left(self.now, question.expires_at)),
+            Cell::short(&span(question.expires_at.saturating_sub(self.now) / 1000)),
         ]
     }
 
@@ -273,26 +249,22 @@ impl View<'_> {
     }
 }
 
-const AGENTS: &[&str] = &["Agent", "State", "Doing", "Program", "Worktree", "Last 15 minutes"];
-const SESSIONS: &[&str] = &["Session", "State", "Evaluation", "Owner", "Memory", "Actions"];
-const MAIL: &[&str] = &["From", "To", "Priority", "Sent", "Text"];
-const QUESTIONS: &[&str] = &["Question", "Agent", "Worktree", "Asked", "Left"];
-const ACTIVITY: &[&str] = &["Agent", "Tool", "Arguments", "Begun", "Outcome"];
-const WORK: &[&str] = &["Worktree", "Branch", "Unfinished", "Pull request", "Checks"];
-const NODES: &[&str] = &["Node", "Model", "Calls", "Tokens", "Failures", "Last"];
-
-fn caption(room: Room) -> &'static str {
+/// Returns the caption and the columns of a room's table.
+fn columns(room: Room) -> (&'static str, &'static [&'static str]) {
     match room {
-        Room::Now => "What waits for you",
-        Room::Agents => {
-            "In the strip of 15 minutes, a tall bar is work, a middle one waits for you, and a low one waits for mail"
+        Room::Now => ("", &[]),
+        Room::Agents => (
+            "In the strip of 15 minutes, a tall bar is work, a middle one waits for you, and a low one waits for mail",
+            &["Agent", "State", "Doing", "Program", "Worktree", "Last 15 minutes"],
+        ),
+        Room::Sessions => ("REPL sessions", &["Session", "State", "Evaluation", "Owner", "Memory", "Actions"]),
+        Room::Mail => ("Messages, newest first", &["From", "To", "Priority", "Sent", "Text"]),
+        Room::Questions => ("Open questions, oldest first", &["Question", "Agent", "Worktree", "Asked", "Left"]),
+        Room::Activity => {
+            ("Calls and decisions on hooks, newest first", &["Agent", "Tool", "Arguments", "Begun", "Outcome"])
         }
-        Room::Sessions => "REPL sessions",
-        Room::Mail => "Messages, newest first",
-        Room::Questions => "Open questions, oldest first",
-        Room::Activity => "Calls and decisions on hooks, newest first",
-        Room::Work => "Work in each worktree",
-        Room::Nodes => "Nodes and their calls",
+        Room::Work => ("Work in each worktree", &["Worktree", "Branch", "Unfinished", "Pull request", "Checks"]),
+        Room::Nodes => ("Nodes and their calls", &["Node", "Model", "Calls", "Tokens", "Failures", "Last"]),
     }
 }
 
@@ -349,10 +321,7 @@ pub(super) fn stuck(rule: Option<&str>) -> Html {
 }
 
 fn recipient(recipient: &Recipient) -> Html {
-    el("li").with([
-        line(&recipient.name),
-        el("span").class("when").line(&format!(" {}", recipient.state.replace('_', " "))),
-    ])
+    el("li").with([line(&recipient.name), remark(&format!("{}", recipient.state.replace('_', " ")))])
 }
 
 fn priority_class(priority: &str) -> &'static str {
@@ -368,14 +337,6 @@ fn marks(question: &QuestionRow) -> Html {
     let danger = (question.danger == "high").then(|| el("span").class("chip danger").line("dangerous"));
     let urgent = question.urgent.then(|| el("span").class("chip waits").line("urgent"));
     danger.into_iter().chain(urgent).collect()
-}
-
-/// Returns the time that is left.
-pub(super) fn left(now: u64, until: u64) -> String {
-    match until.checked_sub(now) {
-        Some(left) => span(left / 1000),
-        None => "expired".to_owned(),
-    }
 }
 
 fn duration(ms: u64) -> String {

@@ -15,7 +15,7 @@ use super::detail::{self, Output};
 use super::form::{self, Problem};
 use super::frame::Frame;
 use super::gate::Refusal;
-use super::html::Html;
+use super::html::{Html, line, notice};
 use super::place::Place;
 use super::response::{Answer, Content, content, html, refused};
 use super::rooms::View;
@@ -104,7 +104,7 @@ pub(super) fn document(site: &Site, place: &Place, loaded: &Loaded, filled: Opti
                 let draft = filled.map_or_else(|| form::defaults(&question), |filled| filled.draft.clone());
                 detail::question(&view, &question, &draft, filled.map(|filled| &filled.problem))
             }
-            Err(error) => super::html::line(&format!("This question cannot be shown: {error}")),
+            Err(error) => line(&format!("This question cannot be shown: {error}")),
         },
         _ => Html::default(),
     };
@@ -134,7 +134,7 @@ fn heading(view: &View<'_>, place: &Place, loaded: &Loaded) -> String {
 /// Draws the part of a page that changes.
 fn region(view: &View<'_>, place: &Place, loaded: &Loaded) -> Html {
     match (place, loaded) {
-        (_, Loaded::Problem(problem)) => super::html::el("p").class("notice").line(problem),
+        (_, Loaded::Problem(problem)) => notice(problem),
         (Place::Question(_), Loaded::Question(question)) => detail::standing(view, question),
         (Place::Session(id), Loaded::Output(output)) => detail::session(view, id, output),
         (Place::Session(id), _) => detail::session(view, id, &Output::default()),
