@@ -91,6 +91,7 @@ const EXAMPLES: &[(&str, &[(&str, &str)])] = &[
         ],
     ),
     ("top", &[("hob top", ""), ("hob top sessions", ""), ("hob top --once questions", "one frame, as text")]),
+    ("page", &[("hob page --open", ""), ("hob page --port 8123", "a fixed port, to be forwarded with ssh")]),
     ("callers", &[("hob callers Shape::area", ""), ("hob callers src/geo.rs:41", "the declaration at that line")]),
     ("uses", &[("hob uses Circle --class construct --class pattern", "where it is constructed and matched")]),
     (

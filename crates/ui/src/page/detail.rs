@@ -44,7 +44,7 @@ pub(super) fn standing(view: &View<'_>, question: &Value) -> Html {
     let values = fields.filter_map(|field| {
         let field = Field::deserialize(field).ok()?;
         let value = question["values"].get(&field.id)?;
-        Some(format!("{}: {}", field.name(), form::label(&field, value)))
+        Some(form::entry(&field, &form::label(&field, value)))
     });
     let note = question["note"].as_str().map(|note| format!("Comment: {note}"));
     let lines: Vec<Html> = values.chain(note).map(|row| el("li").text(&row)).collect();

@@ -103,6 +103,12 @@ fn value(field: &Field, draft: &FieldDraft) -> Result<Option<Value>, Problem> {
     })
 }
 
+/// Returns a text behind the name of its field.
+pub(super) fn entry(field: &Field, text: &str) -> String {
+    let colon = if field.name().ends_with('?') { "" } else { ":" };
+    format!("{}{colon} {text}", field.name())
+}
+
 /// Returns a value of a field as a person sees it.
 pub(super) fn label(field: &Field, value: &Value) -> String {
     match value {
@@ -160,7 +166,7 @@ pub(super) fn summary(question: &Question, problem: Option<&Problem>) -> Html {
     let Some(problem) = problem else { return Html::default() };
     let field = question.fields.iter().position(|field| Some(&field.id) == problem.field.as_ref());
     let why = match field {
-        Some(at) => format!("Not sent: {}: {}", question.fields[at].name(), problem.why),
+        Some(at) => format!("Not sent: {}", entry(&question.fields[at], &problem.why)),
         None => format!("Not sent: {}", problem.why),
     };
     el("p").class("problem").attr("role", "alert").id("problem").attr("tabindex", "-1").line(&why)

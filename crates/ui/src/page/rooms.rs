@@ -129,11 +129,14 @@ impl View<'_> {
     fn agent(&self, agent: &AgentRow) -> Vec<Cell> {
         let place = Place::Agent(agent.id.clone());
         let link = link(&place, &key("agent", &agent.id), name(agent));
-        let role = if agent.role.is_empty() { Html::default() } else { remark(&format!("{}", agent.role)) };
+        let role = if agent.role.is_empty() { Html::default() } else { remark(&agent.role) };
         let chip = el("span").class(state_class(agent.state)).line(agent.state.name());
         vec![
             Cell::head([link, role]),
-            Cell::new([chip, remark(&format!("{}", self.age(agent.since))), stuck(agent.stuck.as_deref())]),
+            Cell::new([
+                el("span").class("short").with([chip, remark(&self.age(agent.since))]),
+                stuck(agent.stuck.as_deref()),
+            ]),
             Cell::line(agent.doing.as_deref().unwrap_or_default()),
             Cell::line(&agent.program),
             Cell::line(&agent.worktree),
@@ -145,7 +148,7 @@ impl View<'_> {
         let place = Place::Session(session.id.clone());
         let link = link(&place, &key("session", &session.id), &session.name);
         vec![
-            Cell::head([link, remark(&format!("{}", session.profile))]),
+            Cell::head([link, remark(&session.profile)]),
             Cell::new([self.session_state(session), stuck(session.stuck.as_deref())]),
             Cell::new([self.evaluation(session)]),
             Cell::line(&session.owner),
@@ -163,7 +166,7 @@ impl View<'_> {
             "uninterruptible" | "crashed" | "killed" => "chip danger",
             _ => "chip",
         };
-        let reason = session.reason.as_deref().map(|reason| remark(&format!("{reason}")));
+        let reason = session.reason.as_deref().map(remark);
         [el("span").class(class).line(&session.state.replace('_', " "))].into_iter().chain(reason).collect()
     }
 
@@ -321,7 +324,7 @@ pub(super) fn stuck(rule: Option<&str>) -> Html {
 }
 
 fn recipient(recipient: &Recipient) -> Html {
-    el("li").with([line(&recipient.name), remark(&format!("{}", recipient.state.replace('_', " ")))])
+    el("li").with([line(&recipient.name), remark(&recipient.state.replace('_', " "))])
 }
 
 fn priority_class(priority: &str) -> &'static str {
