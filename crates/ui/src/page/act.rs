@@ -1,4 +1,4 @@
-//! Posted forms: answers to questions, and actions on sessions. Each does what a command of hob does.
+//! Posted forms: answers to questions, and actions on sessions. Each has a command of hob with the same effect.
 
 use std::fmt::Display;
 use std::sync::Arc;
@@ -12,8 +12,8 @@ use super::Site;
 use super::daemon::Daemon;
 use super::form::{self, Problem};
 use super::gate::Refusal;
-use super::place::Place;
 use super::response::{Answer, html, refused, see};
+use super::route::Route;
 use super::show::{self, Filled, Loaded};
 use crate::form::{Draft, Question};
 
@@ -49,9 +49,9 @@ pub(super) async fn post(site: Arc<Site>, body: &[u8]) -> Answer {
         ("send" | "decline", Some(id), _) => answer(site, id, action == "decline", pairs).await,
         ("claim", Some(id), _) => claim(site, id).await,
         ("interrupt" | "stop", _, Some(id)) => {
-            let back = value("back").and_then(|back| Place::parse(&back));
+            let back = value("back").and_then(|back| Route::parse(&back));
             let eval = value("eval").and_then(|eval| eval.parse::<u64>().ok());
-            on_session(site, &action, &id, eval, back.unwrap_or(Place::Session(id.clone()))).await
+            on_session(site, &action, &id, eval, back.unwrap_or(Route::Session(id.clone()))).await
         }
         _ => refused(&UNKNOWN),
     }
@@ -73,16 +73,16 @@ impl Unsent {
 }
 
 async fn answer(site: Arc<Site>, id: String, declines: bool, pairs: Vec<(String, String)>) -> Answer {
-    let place = Place::Question(id.clone());
+    let route = Route::Question(id.clone());
     let daemon = site.daemon.clone();
     let sending = tokio::task::spawn_blocking(move || send(&daemon, &id, declines, &pairs));
     let Err(unsent) = sending.await.unwrap_or_else(|error| Err(Unsent::failed(&error))) else {
-        return see(&place.address(), None);
+        return see(&route.url(), None);
     };
     if let Some(outcome) = unsent.outcome {
         tell(&site, outcome);
     }
-    html(unsent.status, show::document(&site, &place, &unsent.loaded, unsent.filled.as_ref()))
+    html(unsent.status, show::document(&site, &route, &unsent.loaded, unsent.filled.as_ref()))
 }
 
 /// Sends an answer. Blocks.
@@ -139,11 +139,11 @@ async fn claim(site: Arc<Site>, id: String) -> Answer {
     super::response::content(StatusCode::NO_CONTENT, "text/plain; charset=utf-8", super::response::Content::Whole(None))
 }
 
-async fn on_session(site: Arc<Site>, action: &str, id: &str, eval: Option<u64>, back: Place) -> Answer {
+async fn on_session(site: Arc<Site>, action: &str, id: &str, eval: Option<u64>, back: Route) -> Answer {
     let snapshot = site.daemon.latest().snapshot;
     let Some(row) = snapshot.rooms.sessions.iter().find(|row| row.id == id).cloned() else {
         tell(&site, "That session is gone.".to_owned());
-        return see(&back.address(), None);
+        return see(&back.url(), None);
     };
     let mut arguments = Map::new();
     arguments.insert("session".to_owned(), row.name.clone().into());
@@ -165,7 +165,7 @@ async fn on_session(site: Arc<Site>, action: &str, id: &str, eval: Option<u64>, 
             Err(error) => format!("{name}: not done: {error}"),
         },
     );
-    see(&back.address(), None)
+    see(&back.url(), None)
 }
 
 /// Keeps an outcome for the next page.

@@ -27,12 +27,12 @@ const NONE_RUNS: &str =
 pub(super) struct Daemon {
     project: Project,
     hello: Hello,
-    seen: watch::Sender<Seen>,
+    seen: watch::Sender<LastState>,
 }
 
 /// The last known state.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Seen {
+pub(super) struct LastState {
     pub(super) snapshot: Arc<Snapshot>,
     /// The reason why the state may be old.
     pub(super) problem: Option<String>,
@@ -40,7 +40,7 @@ pub(super) struct Seen {
 
 impl Daemon {
     pub(super) fn new(project: Project, hello: Hello) -> Daemon {
-        Daemon { project, hello, seen: watch::channel(Seen::default()).0 }
+        Daemon { project, hello, seen: watch::channel(LastState::default()).0 }
     }
 
     /// Returns the name of the project's directory.
@@ -49,11 +49,11 @@ impl Daemon {
     }
 
     /// Returns the last known state.
-    pub(super) fn latest(&self) -> Seen {
+    pub(super) fn latest(&self) -> LastState {
         self.seen.borrow().clone()
     }
 
-    pub(super) fn seen(&self) -> watch::Receiver<Seen> {
+    pub(super) fn subscribe(&self) -> watch::Receiver<LastState> {
         self.seen.subscribe()
     }
 
@@ -89,7 +89,7 @@ impl Daemon {
             self.seen.send_if_modified(|seen| {
                 let before = (&seen.snapshot.life, seen.snapshot.number, &seen.problem);
                 let is_new = before != (&snapshot.life, snapshot.number, &None);
-                *seen = Seen { snapshot: Arc::new(snapshot), problem: None };
+                *seen = LastState { snapshot: Arc::new(snapshot), problem: None };
                 is_new
             });
         }
@@ -97,7 +97,7 @@ impl Daemon {
 
     /// Reports to agents that a person is present while tabs are open.
     pub(super) async fn report_presence(self: Arc<Daemon>, mut tabs: watch::Receiver<usize>) {
-        let mut seen = self.seen();
+        let mut seen = self.subscribe();
         loop {
             if tabs.wait_for(|tabs| *tabs > 0).await.is_err() {
                 return;
@@ -106,7 +106,7 @@ impl Daemon {
             let life = seen.borrow_and_update().snapshot.life.clone();
             let daemon = self.clone();
             let face = tokio::task::spawn_blocking(move || daemon.be_present()).await.ok().flatten();
-            let is_replaced = |seen: &Seen| seen.problem.is_some() || seen.snapshot.life != life;
+            let is_replaced = |seen: &LastState| seen.problem.is_some() || seen.snapshot.life != life;
             let is_lost = async { seen.wait_for(is_replaced).await.is_ok() };
             let is_over = tokio::select! {
                 () = all_left(&mut tabs) => true,

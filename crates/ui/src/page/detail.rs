@@ -7,8 +7,8 @@ use serde_json::Value;
 
 use super::form::{self, Problem};
 use super::html::{Html, el, line, link, notice, remark, text};
-use super::place::Place;
 use super::rooms::{View, name, state_class, stuck};
+use super::route::Route;
 use crate::form::{Draft, Field, Question};
 
 /// Output of a session.
@@ -17,7 +17,7 @@ pub(super) struct Output {
     pub(super) beginning: String,
     /// The end, if not all output is shown.
     pub(super) end: Option<String>,
-    /// The reason why there is none.
+    /// The error, if it could not be read.
     pub(super) problem: Option<String>,
 }
 
@@ -50,7 +50,7 @@ pub(super) fn standing(view: &View<'_>, question: &Value) -> Html {
     let lines: Vec<Html> = values.chain(note).map(|row| el("li").text(&row)).collect();
     let lines = if lines.is_empty() { Html::default() } else { el("ul").class("lines message").all(lines) };
     let next = match view.rooms().questions.iter().find(|row| question["question"] != row.id.as_str()) {
-        Some(row) => link(&Place::Question(row.id.clone()), "next", &format!("Next question: {}", row.title)),
+        Some(row) => link(&Route::Question(row.id.clone()), "next", &format!("Next question: {}", row.title)),
         None => line("No other question waits for you."),
     };
     [head, lines, el("p").with([next])].into_iter().collect()
@@ -118,7 +118,7 @@ pub(super) fn session_row<'a>(view: &View<'a>, id: &str) -> Option<&'a SessionRo
     view.snapshot.rooms.sessions.iter().find(|row| row.id == id)
 }
 
-/// Draws an agent with what it asks, runs and says.
+/// Draws an agent with its questions, sessions, calls and messages.
 pub(super) fn agent(view: &View<'_>, id: &str) -> Html {
     let rooms = view.rooms();
     let Some(row) = rooms.agents.iter().find(|row| row.id == id) else {

@@ -1,10 +1,10 @@
-//! The form of a question: drawn from its fields, read from what a browser posts. Names of inputs are numbers, so that no
+//! The form of a question: drawn from its fields, read from posted data. Names of inputs are numbers, so that no
 //! id of an agent can collide.
 
 use serde_json::{Map, Value};
 
 use super::html::{Element, Html, button, el, hidden, line, text, typed};
-use super::place::Place;
+use super::route::Route;
 use crate::form::{Attachment, Choice, Draft, Field, FieldDraft, Kind, Question};
 
 /// The value of the choice that stands for another text.
@@ -22,7 +22,7 @@ pub(super) fn defaults(question: &Question) -> Draft {
     let word = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
     let filled = |field: &Field| match (&field.default, field.kind) {
         (Value::Null, _) => FieldDraft::default(),
-        // A dangerous question takes only what is typed.
+        // A dangerous question takes typed words only.
         (Value::Bool(_), _) if question.is_dangerous() => FieldDraft::default(),
         (Value::Bool(yes), _) => FieldDraft { text: if *yes { "yes" } else { "no" }.to_owned(), chosen: Vec::new() },
         (Value::Array(ids), _) => FieldDraft { text: String::new(), chosen: ids.iter().map(word).collect() },
@@ -145,7 +145,7 @@ pub(super) fn draw(question: &Question, draft: &Draft, problem: Option<&Problem>
     ]);
     el("form")
         .attr("method", "post")
-        .place("action", &Place::Act)
+        .route("action", &Route::Act)
         .id("form")
         .attr("autocomplete", "off")
         .flag("novalidate", true)
@@ -307,8 +307,8 @@ pub(super) fn attachments(question: &Question) -> Html {
         };
         let content = match attached.kind.as_str() {
             "picture" => {
-                let place = Place::Picture(question.question.clone(), number);
-                el("img").place("src", &place).attr("alt", &label).alone()
+                let route = Route::Picture(question.question.clone(), number);
+                el("img").route("src", &route).attr("alt", &label).alone()
             }
             // A region that scrolls must be reachable by keyboard.
             "diff" => block(&label).all(attached.text.split_inclusive('\n').map(diff_line)),
@@ -327,7 +327,7 @@ fn diff_line(row: &str) -> Html {
     let class = match row.as_bytes().first() {
         Some(b'+') => "added",
         Some(b'-') => "removed",
-        Some(b'@') => "place",
+        Some(b'@') => "hunk",
         _ => return text(row),
     };
     el("span").class(class).text(row)

@@ -4,14 +4,14 @@ use project::rooms::Room;
 
 use super::gate::Refusal;
 use super::html::{Html, el, line, notice};
-use super::place::Place;
 use super::rooms::View;
+use super::route::Route;
 
 /// What stays on a page while it is open.
 pub(super) struct Frame<'a> {
     /// The name of the project.
     pub(super) project: &'a str,
-    pub(super) place: &'a Place,
+    pub(super) route: &'a Route,
     pub(super) heading: &'a str,
     /// The reason why the rows may be old.
     pub(super) problem: Option<&'a str>,
@@ -25,14 +25,14 @@ impl Frame<'_> {
     /// Draws a whole page: `live` is replaced as things change, `still` stays, for a form being filled in.
     pub(super) fn document(&self, view: &View<'_>, live: Html, still: Html) -> String {
         let questions = view.rooms().questions.len();
-        let icon = Place::Icon { has_questions: questions > 0 };
+        let icon = Route::Icon { has_questions: questions > 0 };
         let head = el("head").with([
             el("meta").attr("charset", "utf-8").alone(),
             el("meta").attr("name", "viewport").attr("content", "width=device-width, initial-scale=1").alone(),
             el("title").line(&self.title(questions)),
-            el("link").attr("rel", "stylesheet").place("href", &Place::Style).alone(),
-            el("link").attr("rel", "icon").id("icon").place("href", &icon).alone(),
-            el("script").place("src", &Place::Script).flag("defer", true).line(""),
+            el("link").attr("rel", "stylesheet").route("href", &Route::Style).alone(),
+            el("link").attr("rel", "icon").id("icon").route("href", &icon).alone(),
+            el("script").route("src", &Route::Script).flag("defer", true).line(""),
         ]);
         let outcome = self
             .outcome
@@ -51,8 +51,8 @@ impl Frame<'_> {
             el("nav").attr("aria-label", "Rooms").id("rooms").with([self.navigation(view)]),
         ]);
         // Only the script removes the link, because it keeps the rows current.
-        let reload = el("footer").with([el("p").id("reload").with([el("a").place("href", self.place).line("Reload")])]);
-        let body = el("body").place("data-live", &Place::Live(Box::new(self.place.clone()))).with([
+        let reload = el("footer").with([el("p").id("reload").with([el("a").route("href", self.route).line("Reload")])]);
+        let body = el("body").route("data-live", &Route::Live(Box::new(self.route.clone()))).with([
             skip_link(),
             header,
             el("div").id("state").attr("role", "status").with([self.state()]),
@@ -86,9 +86,9 @@ impl Frame<'_> {
             Room::Work => rooms.work.len(),
             Room::Nodes => rooms.nodes.len(),
         };
-        let here = self.place.room();
+        let here = self.route.room();
         let link = |room: Room| {
-            let link = el("a").place("href", &Place::Room(room)).id(&format!("room-{}", room.name()));
+            let link = el("a").route("href", &Route::Room(room)).id(&format!("room-{}", room.name()));
             let link = if room == here { link.attr("aria-current", "page") } else { link };
             let number = match count(room) {
                 0 => Html::default(),
@@ -103,7 +103,7 @@ impl Frame<'_> {
 }
 
 fn skip_link() -> Html {
-    el("a").class("skip").place("href", &Place::Content).line("Skip to the content")
+    el("a").class("skip").route("href", &Route::Content).line("Skip to the content")
 }
 
 /// Draws a refusal. It needs no other file, because its reader may have none of them.

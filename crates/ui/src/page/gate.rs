@@ -27,7 +27,7 @@ pub(super) struct Gate {
 /// A decision about a request.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Admission {
-    /// The request may have the place at this address in the folder.
+    /// The request may have this address in the folder.
     Admitted {
         address: String,
     },
@@ -41,7 +41,7 @@ pub(super) enum Admission {
     Refused(Refusal),
 }
 
-/// A refused request: what is wrong, and what to do.
+/// A refused request: the reason, and the advice.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Refusal {
     pub(super) status: StatusCode,

@@ -1,9 +1,9 @@
 //! HTML built from elements. All text is escaped here and nowhere else: for HTML, and for characters that turn or hide
-//! other text. Names of elements and attributes are part of the program, and links lead only to places of the page.
+//! other text. Names of elements and attributes are part of the program, and links lead only to routes of the page.
 
 use project::visible;
 
-use super::place::Place;
+use super::route::Route;
 
 /// The number of characters of a text that a page shows in a row.
 pub(super) const ROW_MAX: usize = 400;
@@ -26,7 +26,7 @@ pub(super) fn el(name: &'static str) -> Element {
     Element { name, html: format!("<{name}") }
 }
 
-/// Creates a field of a form that nobody sees.
+/// Creates a hidden field of a form.
 pub(super) fn hidden(name: &'static str, value: &str) -> Html {
     el("input").kind("hidden").attr("name", name).typed(value).alone()
 }
@@ -47,8 +47,8 @@ pub(super) fn notice(content: &str) -> Html {
 }
 
 /// Draws a link. Its id stays the same as long as its row does.
-pub(super) fn link(place: &Place, id: &str, text: &str) -> Html {
-    el("a").place("href", place).id(id).line(text)
+pub(super) fn link(route: &Route, id: &str, text: &str) -> Html {
+    el("a").route("href", route).id(id).line(text)
 }
 
 /// Escapes a text; line feeds and tabs stay. A long text is cut, with a note of its length.
@@ -65,7 +65,7 @@ pub(super) fn line(text: &str) -> Html {
     html
 }
 
-/// Escapes what a person typed, for a form that shows it again: nothing is cut or written out.
+/// Escapes the input of a person, for a form that shows it again: nothing is cut or written out.
 pub(super) fn typed(text: &str) -> Html {
     let mut html = Html::default();
     html.push_escaped(text);
@@ -120,7 +120,7 @@ impl FromIterator<Html> for Html {
 impl Element {
     /// Adds an attribute. Its value cannot leave its quotes.
     pub(super) fn attr(mut self, name: &'static str, value: &str) -> Element {
-        debug_assert!(!["href", "src", "action"].contains(&name), "{name} takes a place");
+        debug_assert!(!["href", "src", "action"].contains(&name), "{name} takes a route");
         let mut escaped = Html::default();
         escaped.push_escaped(&visible(value));
         self.html.push_str(&format!(" {name}=\"{}\"", escaped.0));
@@ -154,9 +154,9 @@ impl Element {
         self
     }
 
-    /// Adds an attribute that names a place of the page: `href`, `src` or `action`.
-    pub(super) fn place(mut self, name: &'static str, place: &Place) -> Element {
-        self.html.push_str(&format!(" {name}=\"{}\"", typed(&place.address()).0));
+    /// Adds an attribute that names a route of the page: `href`, `src` or `action`.
+    pub(super) fn route(mut self, name: &'static str, route: &Route) -> Element {
+        self.html.push_str(&format!(" {name}=\"{}\"", typed(&route.url()).0));
         self
     }
 

@@ -1,6 +1,6 @@
 //! The page: what agents do and what waits for a person, in a browser on this machine.
 //!
-//! Modules, from the network inwards: `server.rs` (connections), `gate.rs` and `peer.rs` (who is admitted), `place.rs`
+//! Modules, from the network inwards: `server.rs` (connections), `gate.rs` and `peer.rs` (who is admitted), `route.rs`
 //! (addresses), `show.rs` (requests for pages, and their changes), `act.rs` (posted forms), `daemon.rs` (the daemon),
 //! `frame.rs`, `rooms.rs`, `detail.rs`, `form.rs`, `table.rs` (the drawing), `html.rs` (the one place that escapes).
 
@@ -12,9 +12,10 @@ mod frame;
 mod gate;
 mod html;
 mod peer;
-mod place;
+
 mod response;
 mod rooms;
+mod route;
 mod server;
 mod show;
 mod table;

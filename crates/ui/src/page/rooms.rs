@@ -7,7 +7,7 @@ use project::rooms::{
 use project::span;
 
 use super::html::{Html, button, el, hidden, line, link, remark};
-use super::place::Place;
+use super::route::Route;
 use super::table::{Cell, key, table};
 
 /// The number of events that the first room shows.
@@ -15,13 +15,13 @@ const EVENTS: usize = 5;
 /// The number of rows that a table shows.
 pub(super) const ROWS: usize = 200;
 
-/// The data of a region, and what the person may do.
+/// The data of a region, and the rights of the person.
 pub(super) struct View<'a> {
     pub(super) snapshot: &'a Snapshot,
     /// The present, in milliseconds since 1970.
     pub(super) now: u64,
-    /// The place that shows it, to which an action returns.
-    pub(super) here: &'a Place,
+    /// The route that shows it, to which an action returns.
+    pub(super) here: &'a Route,
     /// The token of forms; `None` if the page only shows.
     pub(super) form_token: Option<&'a str>,
 }
@@ -93,8 +93,8 @@ impl View<'_> {
             Urgency::Normal => ("chip stuck", "stuck"),
             Urgency::Low => ("chip", "to read"),
         };
-        let place = place_of(need.room, &need.id);
-        let link = link(&place, &key("need", &need.id), &need.text);
+        let route = route_to_row(need.room, &need.id);
+        let link = link(&route, &key("need", &need.id), &need.text);
         let action = match session {
             Some(session) => self.session_actions("need", session),
             None => Html::default(),
@@ -108,13 +108,13 @@ impl View<'_> {
 
     fn working(&self, agent: &AgentRow) -> Html {
         let doing = agent.doing.as_deref().unwrap_or("between two calls");
-        let link = link(&Place::Agent(agent.id.clone()), &key("work", &agent.id), name(agent));
+        let link = link(&Route::Agent(agent.id.clone()), &key("work", &agent.id), name(agent));
         let what = [link, line(" "), el("code").line(doing), remark(&format!("for {}", self.age(agent.since)))];
         el("li").with([el("span").class("chip working").line("agent"), el("span").class("what").with(what)])
     }
 
     fn running(&self, session: &SessionRow) -> Html {
-        let link = link(&Place::Session(session.id.clone()), &key("run", &session.id), &session.name);
+        let link = link(&Route::Session(session.id.clone()), &key("run", &session.id), &session.name);
         el("li").with([
             el("span").class("chip working").line("session"),
             el("span").class("what").with([link, line(" "), self.evaluation(session)]),
@@ -127,8 +127,8 @@ impl View<'_> {
     }
 
     fn agent(&self, agent: &AgentRow) -> Vec<Cell> {
-        let place = Place::Agent(agent.id.clone());
-        let link = link(&place, &key("agent", &agent.id), name(agent));
+        let route = Route::Agent(agent.id.clone());
+        let link = link(&route, &key("agent", &agent.id), name(agent));
         let role = if agent.role.is_empty() { Html::default() } else { remark(&agent.role) };
         let chip = el("span").class(state_class(agent.state)).line(agent.state.name());
         vec![
@@ -145,8 +145,8 @@ impl View<'_> {
     }
 
     fn session(&self, session: &SessionRow) -> Vec<Cell> {
-        let place = Place::Session(session.id.clone());
-        let link = link(&place, &key("session", &session.id), &session.name);
+        let route = Route::Session(session.id.clone());
+        let link = link(&route, &key("session", &session.id), &session.name);
         vec![
             Cell::head([link, remark(&session.profile)]),
             Cell::new([self.session_state(session), stuck(session.stuck.as_deref())]),
@@ -195,10 +195,10 @@ impl View<'_> {
             el("summary").line(&format!("Stop {}…", session.name)),
             act("stop", format!("Stop {} and lose its state", session.name), "small danger"),
         ]);
-        el("form").class("actions").attr("method", "post").place("action", &Place::Act).with([
+        el("form").class("actions").attr("method", "post").route("action", &Route::Act).with([
             hidden("token", token),
             hidden("session", &session.id),
-            hidden("back", &self.here.address()),
+            hidden("back", &self.here.url()),
             eval,
             interrupt,
             stop,
@@ -206,7 +206,7 @@ impl View<'_> {
     }
 
     fn mail(&self, mail: &MailRow) -> Vec<Cell> {
-        let link = link(&Place::Thread(mail.thread.clone()), &key("mail", &mail.id), &mail.text);
+        let link = link(&Route::Thread(mail.thread.clone()), &key("mail", &mail.id), &mail.text);
         vec![
             Cell::line(&mail.from),
             Cell::new([el("ul").class("plain").all(mail.to.iter().map(recipient))]),
@@ -220,8 +220,8 @@ impl View<'_> {
     }
 
     fn question(&self, question: &QuestionRow) -> Vec<Cell> {
-        let place = Place::Question(question.id.clone());
-        let link = link(&place, &key("question", &question.id), &question.title);
+        let route = Route::Question(question.id.clone());
+        let link = link(&route, &key("question", &question.id), &question.title);
         vec![
             Cell::head([link, marks(question)]),
             Cell::line(&question.agent),
@@ -271,13 +271,13 @@ fn columns(room: Room) -> (&'static str, &'static [&'static str]) {
     }
 }
 
-/// Returns the place of a row.
-fn place_of(room: Room, id: &str) -> Place {
+/// Returns the route of a row.
+fn route_to_row(room: Room, id: &str) -> Route {
     match room {
-        Room::Questions => Place::Question(id.to_owned()),
-        Room::Sessions => Place::Session(id.to_owned()),
-        Room::Agents => Place::Agent(id.to_owned()),
-        room => Place::Room(room),
+        Room::Questions => Route::Question(id.to_owned()),
+        Room::Sessions => Route::Session(id.to_owned()),
+        Room::Agents => Route::Agent(id.to_owned()),
+        room => Route::Room(room),
     }
 }
 

@@ -16,8 +16,8 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::Semaphore;
 
 use super::gate::{Admission, Refusal};
-use super::place::Place;
 use super::response::{Answer, html, refused, see};
+use super::route::Route;
 use super::{Site, act, frame, peer, show};
 
 /// The maximum number of open connections. A browser has six for each origin.
@@ -51,7 +51,7 @@ pub(super) async fn serve(listener: TcpListener, site: Arc<Site>) -> io::Result<
     }
     let listener = tokio::net::TcpListener::from_std(listener)?;
     let here = listener.local_addr()?;
-    let places = Arc::new(Semaphore::new(CONNECTIONS));
+    let permits = Arc::new(Semaphore::new(CONNECTIONS));
     loop {
         let accepted = tokio::select! {
             accepted = listener.accept() => accepted,
@@ -64,7 +64,7 @@ pub(super) async fn serve(listener: TcpListener, site: Arc<Site>) -> io::Result<
             continue;
         };
         // A connection beyond the limit, or of another user, is closed at once.
-        let Ok(place) = places.clone().try_acquire_owned() else { continue };
+        let Ok(permit) = permits.clone().try_acquire_owned() else { continue };
         let site = site.clone();
         tokio::spawn(async move {
             let is_own = tokio::task::spawn_blocking(move || peer::is_own_user(from, here)).await.unwrap_or(false);
@@ -80,7 +80,7 @@ pub(super) async fn serve(listener: TcpListener, site: Arc<Site>) -> io::Result<
                     .serve_connection(TokioIo::new(stream), respond)
                     .await;
             }
-            drop(place);
+            drop(permit);
         });
     }
 }
@@ -93,9 +93,9 @@ async fn respond(site: Arc<Site>, request: Request<Incoming>) -> Answer {
         Admission::Again => return html(StatusCode::OK, frame::again()),
         Admission::Refused(refusal) => return refused(&refusal),
     };
-    let Some(place) = Place::parse(&address) else { return refused(&UNKNOWN) };
-    if place != Place::Act {
-        return if request.method() == Method::GET { show::get(site, place).await } else { refused(&UNKNOWN) };
+    let Some(route) = Route::parse(&address) else { return refused(&UNKNOWN) };
+    if route != Route::Act {
+        return if request.method() == Method::GET { show::get(site, route).await } else { refused(&UNKNOWN) };
     }
     if request.method() != Method::POST {
         return refused(&UNKNOWN);

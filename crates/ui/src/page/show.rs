@@ -1,4 +1,4 @@
-//! Requests for pages: a place as a whole document, and as a stream of its changes.
+//! Requests for pages: a route as a whole document, and as a stream of its changes.
 
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -10,15 +10,15 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use tokio::sync::mpsc;
 
-use super::daemon::{Daemon, Seen};
+use super::daemon::{Daemon, LastState};
 use super::detail::{self, Output};
 use super::form::{self, Problem};
 use super::frame::Frame;
 use super::gate::Refusal;
 use super::html::{Html, line, notice};
-use super::place::Place;
 use super::response::{Answer, Content, content, html, refused};
 use super::rooms::View;
+use super::route::Route;
 use super::{Site, response};
 use crate::form::{Draft, Question};
 
@@ -43,7 +43,7 @@ const NO_QUESTION: Refusal = Refusal::new(
 const NO_PICTURE: Refusal =
     Refusal::new(StatusCode::NOT_FOUND, "This picture is not there", "It is kept as long as its question is open.");
 
-/// What a page shows beyond the rooms.
+/// Data beyond the rooms.
 pub(super) enum Loaded {
     Nothing,
     Question(Value),
@@ -57,26 +57,26 @@ pub(super) struct Filled {
     pub(super) problem: Problem,
 }
 
-/// Answers a request for a place.
-pub(super) async fn get(site: Arc<Site>, place: Place) -> Answer {
-    match place {
-        Place::Live(place) => return live(site, *place),
-        Place::Style => return asset("text/css; charset=utf-8", include_str!("assets/page.css")),
-        Place::Script => return asset("text/javascript; charset=utf-8", include_str!("assets/page.js")),
-        Place::Icon { has_questions: false } => return asset("image/svg+xml", include_str!("assets/icon.svg")),
-        Place::Icon { has_questions: true } => return asset("image/svg+xml", include_str!("assets/icon-waits.svg")),
-        Place::Picture(id, number) => return picture(site, id, number).await,
+/// Answers a request for a route.
+pub(super) async fn get(site: Arc<Site>, route: Route) -> Answer {
+    match route {
+        Route::Live(route) => return live(site, *route),
+        Route::Style => return asset("text/css; charset=utf-8", include_str!("assets/page.css")),
+        Route::Script => return asset("text/javascript; charset=utf-8", include_str!("assets/page.js")),
+        Route::Icon { has_questions: false } => return asset("image/svg+xml", include_str!("assets/icon.svg")),
+        Route::Icon { has_questions: true } => return asset("image/svg+xml", include_str!("assets/icon-waits.svg")),
+        Route::Picture(id, number) => return picture(site, id, number).await,
         _ => {}
     }
     // A page that was just started waits for the first state.
-    let mut seen = site.daemon.seen();
-    let is_known = |seen: &Seen| seen.problem.is_some() || !seen.snapshot.life.is_empty();
+    let mut seen = site.daemon.subscribe();
+    let is_known = |seen: &LastState| seen.problem.is_some() || !seen.snapshot.life.is_empty();
     let _ = tokio::time::timeout(FIRST, seen.wait_for(is_known)).await;
-    let loaded = load(site.daemon.clone(), place.clone(), site.daemon.latest().snapshot).await;
-    if let (Place::Question(_), Loaded::Question(Value::Null)) = (&place, &loaded) {
+    let loaded = load(site.daemon.clone(), route.clone(), site.daemon.latest().snapshot).await;
+    if let (Route::Question(_), Loaded::Question(Value::Null)) = (&route, &loaded) {
         return refused(&NO_QUESTION);
     }
-    html(StatusCode::OK, document(&site, &place, &loaded, None))
+    html(StatusCode::OK, document(&site, &route, &loaded, None))
 }
 
 fn asset(kind: &'static str, text: &'static str) -> Answer {
@@ -84,15 +84,15 @@ fn asset(kind: &'static str, text: &'static str) -> Answer {
 }
 
 /// Draws a whole page.
-pub(super) fn document(site: &Site, place: &Place, loaded: &Loaded, filled: Option<&Filled>) -> String {
+pub(super) fn document(site: &Site, route: &Route, loaded: &Loaded, filled: Option<&Filled>) -> String {
     let seen = site.daemon.latest();
     let outcome = site.outcome.lock().unwrap_or_else(std::sync::PoisonError::into_inner).take();
-    let view = view(site, place, &seen.snapshot);
+    let view = view(site, route, &seen.snapshot);
     let project = site.daemon.name();
-    let heading = heading(&view, place, loaded);
+    let heading = heading(&view, route, loaded);
     let frame = Frame {
         project: &project,
-        place,
+        route,
         heading: &heading,
         problem: seen.problem.as_deref(),
         refusal: site.refusal.as_deref(),
@@ -108,52 +108,52 @@ pub(super) fn document(site: &Site, place: &Place, loaded: &Loaded, filled: Opti
         },
         _ => Html::default(),
     };
-    frame.document(&view, region(&view, place, loaded), still)
+    frame.document(&view, region(&view, route, loaded), still)
 }
 
-fn view<'a>(site: &'a Site, here: &'a Place, snapshot: &'a Snapshot) -> View<'a> {
+fn view<'a>(site: &'a Site, here: &'a Route, snapshot: &'a Snapshot) -> View<'a> {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     let form_token = site.refusal.is_none().then(|| site.gate.form_token());
     View { snapshot, now: u64::try_from(now.as_millis()).unwrap_or(u64::MAX), here, form_token }
 }
 
-fn heading(view: &View<'_>, place: &Place, loaded: &Loaded) -> String {
-    match (place, loaded) {
-        (Place::Question(_), Loaded::Question(question)) => question["title"].as_str().unwrap_or("Question").to_owned(),
-        (Place::Question(_), _) => "Question".to_owned(),
-        (Place::Session(id), _) => match detail::session_row(view, id) {
+fn heading(view: &View<'_>, route: &Route, loaded: &Loaded) -> String {
+    match (route, loaded) {
+        (Route::Question(_), Loaded::Question(question)) => question["title"].as_str().unwrap_or("Question").to_owned(),
+        (Route::Question(_), _) => "Question".to_owned(),
+        (Route::Session(id), _) => match detail::session_row(view, id) {
             Some(row) => format!("Session {}", row.name),
             None => "Session".to_owned(),
         },
-        (Place::Agent(id), _) => format!("Agent {}", detail::agent_name(view, id)),
-        (Place::Thread(_), _) => "Conversation".to_owned(),
-        (place, _) => place.room().name().to_owned(),
+        (Route::Agent(id), _) => format!("Agent {}", detail::agent_name(view, id)),
+        (Route::Thread(_), _) => "Conversation".to_owned(),
+        (route, _) => route.room().name().to_owned(),
     }
 }
 
 /// Draws the part of a page that changes.
-fn region(view: &View<'_>, place: &Place, loaded: &Loaded) -> Html {
-    match (place, loaded) {
+fn region(view: &View<'_>, route: &Route, loaded: &Loaded) -> Html {
+    match (route, loaded) {
         (_, Loaded::Problem(problem)) => notice(problem),
-        (Place::Question(_), Loaded::Question(question)) => detail::standing(view, question),
-        (Place::Session(id), Loaded::Output(output)) => detail::session(view, id, output),
-        (Place::Session(id), _) => detail::session(view, id, &Output::default()),
-        (Place::Agent(id), _) => detail::agent(view, id),
-        (Place::Thread(id), _) => detail::thread(view, id),
-        (Place::Room(room), _) => view.room(*room),
+        (Route::Question(_), Loaded::Question(question)) => detail::standing(view, question),
+        (Route::Session(id), Loaded::Output(output)) => detail::session(view, id, output),
+        (Route::Session(id), _) => detail::session(view, id, &Output::default()),
+        (Route::Agent(id), _) => detail::agent(view, id),
+        (Route::Thread(id), _) => detail::thread(view, id),
+        (Route::Room(room), _) => view.room(*room),
         _ => view.room(Room::Now),
     }
 }
 
-/// Loads what a page shows beyond the rooms.
-pub(super) async fn load(daemon: Arc<Daemon>, place: Place, snapshot: Arc<Snapshot>) -> Loaded {
-    let loading = tokio::task::spawn_blocking(move || match &place {
-        Place::Question(id) => match daemon.question(id) {
+/// Loads the data of a route beyond the rooms.
+pub(super) async fn load(daemon: Arc<Daemon>, route: Route, snapshot: Arc<Snapshot>) -> Loaded {
+    let loading = tokio::task::spawn_blocking(move || match &route {
+        Route::Question(id) => match daemon.question(id) {
             Ok(question) => Loaded::Question(question),
             Err(client::control::ControlError::Refused { .. }) => Loaded::Question(Value::Null),
             Err(error) => Loaded::Problem(error.to_string()),
         },
-        Place::Session(id) => match snapshot.rooms.sessions.iter().find(|row| row.id == *id) {
+        Route::Session(id) => match snapshot.rooms.sessions.iter().find(|row| row.id == *id) {
             Some(row) => Loaded::Output(output(&daemon, &row.worktree, &row.name)),
             None => Loaded::Nothing,
         },
@@ -196,23 +196,23 @@ impl Drop for Tab {
     }
 }
 
-/// Streams the changes of a place as server-sent events. A slow browser gets the latest state only.
-fn live(site: Arc<Site>, place: Place) -> Answer {
+/// Streams the changes of a route as server-sent events. A slow browser gets the latest state only.
+fn live(site: Arc<Site>, route: Route) -> Answer {
     let (send, parts) = mpsc::channel(1);
     tokio::spawn(async move {
         let tab = Tab::open(site);
         let site = &tab.0;
-        let tick = if matches!(place, Place::Session(_)) { OUTPUT_TICK } else { TICK };
-        let mut seen = site.daemon.seen();
+        let tick = if matches!(route, Route::Session(_)) { OUTPUT_TICK } else { TICK };
+        let mut seen = site.daemon.subscribe();
         let mut last = String::new();
         loop {
             let now = seen.borrow_and_update().clone();
             // A stopped daemon stays stopped while a tab is open.
             let loaded = match now.problem {
                 Some(_) => None,
-                None => Some(load(site.daemon.clone(), place.clone(), now.snapshot.clone()).await),
+                None => Some(load(site.daemon.clone(), route.clone(), now.snapshot.clone()).await),
             };
-            let change = change(site, &place, &now, loaded.as_ref());
+            let change = change(site, &route, &now, loaded.as_ref());
             if change != last {
                 if send.send(Bytes::from(format!("data: {change}\n\n"))).await.is_err() {
                     return;
@@ -234,13 +234,13 @@ fn live(site: Arc<Site>, place: Place) -> Answer {
 }
 
 /// Returns the changed parts of a page as JSON. Without `loaded`, its region stays.
-fn change(site: &Site, place: &Place, seen: &Seen, loaded: Option<&Loaded>) -> String {
-    let view = view(site, place, &seen.snapshot);
+fn change(site: &Site, route: &Route, seen: &LastState, loaded: Option<&Loaded>) -> String {
+    let view = view(site, route, &seen.snapshot);
     let project = site.daemon.name();
-    let heading = heading(&view, place, loaded.unwrap_or(&Loaded::Nothing));
+    let heading = heading(&view, route, loaded.unwrap_or(&Loaded::Nothing));
     let frame = Frame {
         project: &project,
-        place,
+        route,
         heading: &heading,
         problem: seen.problem.as_deref(),
         refusal: None,
@@ -248,9 +248,9 @@ fn change(site: &Site, place: &Place, seen: &Seen, loaded: Option<&Loaded>) -> S
     };
     let questions = view.rooms().questions.len();
     let mut parts = json!({"rooms": frame.navigation(&view).as_str(), "state": frame.state().as_str()});
-    let mut change = json!({"icon": Place::Icon { has_questions: questions > 0 }.address()});
+    let mut change = json!({"icon": Route::Icon { has_questions: questions > 0 }.url()});
     if let Some(loaded) = loaded {
-        parts["live"] = region(&view, place, loaded).as_str().into();
+        parts["live"] = region(&view, route, loaded).as_str().into();
         change["title"] = frame.title(questions).into();
     }
     change["parts"] = parts;
