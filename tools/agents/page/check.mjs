@@ -44,6 +44,7 @@ async function main() {
     await look(tab, base, ids);
     await latency(tab, base, day);
     await truth(tab, base, day, "after twenty questions");
+    await load(tab, base, day);
     await keyboard(tab, base, ids);
     await truth(tab, base, day, "after an answer and an interrupt");
     await plain(browser, base, ids, tab);
@@ -125,6 +126,33 @@ async function latency(tab, base, day) {
   times.sort((a, b) => a - b);
   console.log(`asked to drawn, with the call itself: median ${times[10]} ms, p95 ${times[18]} ms, most ${times[19]} ms`);
   check(times[18] <= 250, "p95 from the question to its row is over 250 ms");
+}
+
+// Calls as fast as they are answered, while the room of calls is open: the page is current within a second of the last one.
+async function load(tab, base, day) {
+  const rate = async () => {
+    const end = Date.now() + 4000;
+    let count = 0;
+    const lane = async () => {
+      for (; Date.now() < end; count++) await day.ann("repl_list", {});
+    };
+    await Promise.all(Array.from({ length: 8 }, lane));
+    return Math.round(count / 4);
+  };
+  const memory = () => JSON.parse(day.run("status", "--json").stdout).daemon.memory_bytes / 2 ** 20;
+  await tab.goto("about:blank");
+  const alone = await rate();
+  await tab.goto(`${base}activity`);
+  const before = memory();
+  const beside = await rate();
+  const mark = `mark-${Date.now()}`;
+  const drawn = tab.waitForFunction((text) => document.getElementById("live").textContent.includes(text) && Date.now(), { polling: "mutation" }, mark);
+  const last = Date.now();
+  await day.ann("search_messages", { query: mark });
+  const late = Number(await (await drawn).jsonValue()) - last;
+  const grown = (memory() - before).toFixed(1);
+  console.log(`${alone} calls a second alone, ${beside} with the page open; the last one is drawn after ${late} ms; the daemon grew by ${grown} MiB`);
+  check(late <= 1000, "the page is current within a second of the last call");
 }
 
 // The rows of the page are those of `hob status --json`.

@@ -8,8 +8,7 @@ use taskkit::setup;
 use taskkit::workspace::{Profile, build, target_dir};
 
 pub(crate) fn run() -> Result<()> {
-    let (chromium, scripts) = setup::browser()?;
-    let node = setup::tests()?.node;
+    let setup::Browser { chromium, node, scripts } = setup::browser()?;
     let hob = build(Profile::Dev, &["-p", "hob"])?.join("hob");
     let pictures = target_dir()?.join("page");
     let checked = Command::new(node).arg(scripts.join("check.mjs")).arg(hob).arg(chromium).arg(&pictures).status()?;

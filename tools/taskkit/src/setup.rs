@@ -118,18 +118,27 @@ pub fn checkers() -> Result<PathBuf> {
     Ok(dir)
 }
 
-/// Installs a browser and the packages of the check of the page. Returns the browser, and the folder with our scripts.
-pub fn browser() -> Result<(PathBuf, PathBuf)> {
+/// The requirements of the check of the page.
+#[derive(Debug, Clone)]
+pub struct Browser {
+    pub chromium: PathBuf,
+    pub node: PathBuf,
+    /// Directory with our scripts and their packages.
+    pub scripts: PathBuf,
+}
+
+/// Installs a browser, and the packages that drive it.
+pub fn browser() -> Result<Browser> {
     let need = Need { what: "chromium", packages: &["chromium"], is_installed: || on_path("chromium").is_some() };
     if !(need.is_installed)() {
         install(&[&need])?;
     }
     let chromium = on_path("chromium").context("chromium is not in PATH")?;
-    let (lists, dir) = (root().join("tools/agents/page"), target_dir()?.join("tools/page"));
-    let clients = python_packages("python", &root().join("tools/agents/clients/requirements.txt"))?;
-    node_packages("page", &lists, &clients.join("bin"), &dir)?;
-    copy_scripts(&["check.mjs", "day.mjs"], &lists, &dir)?;
-    Ok((chromium, dir))
+    let (lists, scripts) = (root().join("tools/agents/page"), target_dir()?.join("tools/page"));
+    let bin = python_packages("python", &root().join("tools/agents/clients/requirements.txt"))?.join("bin");
+    node_packages("page", &lists, &bin, &scripts)?;
+    copy_scripts(&["check.mjs", "day.mjs"], &lists, &scripts)?;
+    Ok(Browser { chromium, node: bin.join("node"), scripts })
 }
 
 /// Installs the offline engine of nodes, and the validator.
