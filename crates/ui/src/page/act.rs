@@ -99,7 +99,12 @@ fn send(daemon: &Daemon, id: &str, declines: bool, pairs: &[(String, String)]) -
         Box::new(Unsent { status, loaded: Loaded::Question(value.clone()), filled, outcome: None })
     };
     if !declines {
-        params["values"] = form::values(&question, &draft).map_err(rejected)?.into();
+        params["values"] = match form::values(&question, &draft) {
+            Ok(values) => values.into(),
+            // The daemon reports that a question is closed, and by whom.
+            Err(_) if value["open"] != true => json!({}),
+            Err(problem) => return Err(rejected(problem)),
+        };
     }
     daemon.answer(id, &params).map(drop).map_err(|error| {
         let (message, data) = match error {
