@@ -13,7 +13,7 @@ use super::table::{Cell, key, table};
 /// The number of events that the first room shows.
 const EVENTS: usize = 5;
 /// The number of rows that a table shows.
-pub(super) const ROWS: usize = 200;
+pub(super) const ROWS: usize = 100;
 
 /// The data of a region, and the rights of the person.
 pub(super) struct View<'a> {
