@@ -98,30 +98,27 @@ fn send(daemon: &Daemon, id: &str, declines: bool, pairs: &[(String, String)]) -
         let (status, filled) = (StatusCode::UNPROCESSABLE_ENTITY, Some(Filled { draft: draft.clone(), problem }));
         Box::new(Unsent { status, loaded: Loaded::Question(value.clone()), filled, outcome: None })
     };
+    let closed = |question: Value, why: &str| {
+        let (loaded, outcome) = (Loaded::Question(question), Some(late(why, &draft)));
+        Box::new(Unsent { status: StatusCode::CONFLICT, loaded, filled: None, outcome })
+    };
+    if value["open"] != true {
+        let why = format!("the question is {} already", value["status"].as_str().unwrap_or("closed"));
+        return Err(closed(value.clone(), &why));
+    }
     if !declines {
-        params["values"] = match form::values(&question, &draft) {
-            Ok(values) => values.into(),
-            // The daemon reports that a question is closed, and by whom.
-            Err(_) if value["open"] != true => json!({}),
-            Err(problem) => return Err(rejected(problem)),
-        };
+        params["values"] = form::values(&question, &draft).map_err(rejected)?.into();
     }
     daemon.answer(id, &params).map(drop).map_err(|error| {
         let (message, data) = match error {
             ControlError::Refused { message, data, .. } => (message, data.unwrap_or_default()),
             error => (error.to_string(), Box::default()),
         };
-        match data["reason"].as_str() {
-            Some("closed") => {
-                let loaded = Loaded::Question(daemon.question(id).unwrap_or_default());
-                let outcome = Some(late(&message, &draft));
-                Box::new(Unsent { status: StatusCode::CONFLICT, loaded, filled: None, outcome })
-            }
-            _ => {
-                let why = data["why"].as_str().map_or(message, str::to_owned);
-                rejected(Problem { field: data["field"].as_str().map(str::to_owned), why })
-            }
+        if data["reason"] == "closed" {
+            return closed(daemon.question(id).unwrap_or_default(), &message);
         }
+        let why = data["why"].as_str().map_or(message, str::to_owned);
+        rejected(Problem { field: data["field"].as_str().map(str::to_owned), why })
     })
 }
 

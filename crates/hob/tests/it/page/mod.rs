@@ -207,7 +207,8 @@ fn a_question_is_answered_without_scripts() {
         let late = browser.post(&rejected.body, fields);
         assert_eq!(late.status, 409, "{}", late.body);
         assert!(
-            late.body.contains("answered already: by tester (page)") && late.body.contains("to: Cee"),
+            late.body.contains("Your answer was not sent: the question is answered already")
+                && late.body.contains("to: Cee"),
             "{}",
             late.body
         );
