@@ -14,10 +14,10 @@ use serde_json::json;
 use serde_json::value::{RawValue, to_raw_value};
 use tokio::sync::broadcast::error::RecvError;
 
+use crate::collect;
 use crate::daemon::Daemon;
 use crate::journal::Entry;
 use crate::parts::Stores;
-use crate::rooms;
 use crate::status::Status;
 
 /// The notification for one journal entry.
@@ -51,7 +51,7 @@ async fn rooms_next(
     cx: Context,
     params: Option<Box<RawValue>>,
 ) -> Result<Box<RawValue>, RpcError> {
-    let snapshot = rooms::next(&daemon, &cx, parse(params)?).await;
+    let snapshot = collect::next(&daemon, &cx, parse(params)?).await;
     result(&*snapshot.ok_or_else(|| RpcError::new(INTERNAL, "the daemon is ending"))?)
 }
 

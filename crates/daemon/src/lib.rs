@@ -4,6 +4,7 @@
 //! connections; `parts/` holds the served parts. [`standalone()`] serves one agent on stdio without a daemon.
 
 mod clients;
+mod collect;
 mod compat;
 mod connections;
 mod control;

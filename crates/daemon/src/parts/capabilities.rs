@@ -11,6 +11,7 @@ use mcp::prompt::{AnyPrompt, Prompts};
 use mcp::resource::{Resources, TemplateError};
 use mcp::server::Server;
 use mcp::tool::{AnyTool, Context, Declaration};
+use project::journal::Entry;
 use project::rooms::{Minute, Rooms};
 
 use super::{BoxFuture, Part};
@@ -44,6 +45,8 @@ pub(crate) struct Capabilities {
     /// Returns the names of the sessions that would be lost if the daemon ended.
     pub sessions: Option<Box<dyn Fn() -> Vec<String> + Send + Sync>>,
     pub http_identity: Option<Arc<dyn HttpIdentity>>,
+    /// Describes a notable entry of the part's own in the journal; `None` for all others.
+    pub event_text: Option<Box<dyn Fn(&Entry) -> Option<String> + Send + Sync>>,
     /// Returns the part's rows for faces; of agents, the registered ones. Called up to ten times a second while a person
     /// looks, so it must be cheap.
     pub rows: Option<Box<dyn Fn(Stores) -> BoxFuture<'static, Rooms> + Send + Sync>>,

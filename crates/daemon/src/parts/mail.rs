@@ -20,9 +20,10 @@ use mcp::server::Server;
 use mcp::tool::{Context, Declaration};
 use parking_lot::Mutex;
 use project::config::Section;
+use project::journal::Entry;
 use project::rooms::{Minute, Rooms};
 use project::{Config, Project};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::{
     Annotation, BoxFuture, Capabilities, Finding, Health, HttpAgent, HttpIdentity, Part, PartStatus, Run, Setup,
@@ -80,6 +81,7 @@ impl Part for MailPart {
             http_identity: Some(Arc::new(TokenHolders(callers.clone()))),
             methods: Some(Box::new(methods)),
             rows: Some(Box::new(move |stores| Box::pin(mail_rows.clone().read(stores)))),
+            event_text: Some(Box::new(event_text)),
             waiting_tools: vec![(::mail::tools::WAITING, Minute::WaitingForMail)],
             ..Capabilities::default()
         });
@@ -195,6 +197,27 @@ impl MailRows {
             Err(_) => self.read.lock().as_ref().map(|(.., rooms)| rooms.clone()).unwrap_or_default(),
         }
     }
+}
+
+/// Describes a notable entry of mail in the journal.
+fn event_text(entry: &Entry) -> Option<String> {
+    let field = |name: &str| entry.fields.get(name).and_then(Value::as_str).unwrap_or_default();
+    Some(match entry.record.as_str() {
+        "mail_stored" => format!(
+            "{} wrote a message to {}",
+            field("from"),
+            recipients(entry.fields.get("recipients").and_then(Value::as_u64).unwrap_or_default())
+        ),
+        "mail_dead" => format!("a message to {} was never confirmed", field("agent")),
+        "mail_agent_registered" => format!("{} registered", field("agent")),
+        "mail_agent_renamed" => format!("{} is now {}", field("from"), field("to")),
+        "mail_thread_slowed" => "a conversation is slowed: two agents answer each other too fast".to_owned(),
+        _ => return None,
+    })
+}
+
+fn recipients(count: u64) -> String {
+    format!("{count} {}", if count == 1 { "agent" } else { "agents" })
 }
 
 /// Adds hints of waiting mail to results.

@@ -11,6 +11,7 @@ use mcp::prompt::Prompts;
 use mcp::resource::Resources;
 use mcp::server::{Server, ServerInfo};
 use mcp::tool::Context;
+
 use project::rooms::Rooms;
 use project::{Caller, Config, Hello, Project, Role, VERSION};
 use serde_json::{Map, Value, json};
@@ -215,6 +216,11 @@ impl Parts {
     /// Returns the rows of each part, by its name.
     pub(crate) fn rows(&self, stores: Stores) -> Vec<(&'static str, BoxFuture<'static, Rooms>)> {
         self.parts.having(|part| part.rows.as_ref()).map(|(name, rows)| (name, rows(stores))).collect()
+    }
+
+    /// Describes a notable entry of a part's own in the journal.
+    pub(crate) fn event_text(&self, entry: &project::journal::Entry) -> Option<String> {
+        self.parts.having(|part| part.event_text.as_ref()).find_map(|(_, text)| text(entry))
     }
 
     /// Returns the name under which a caller's agent registered.

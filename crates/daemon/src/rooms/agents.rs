@@ -15,7 +15,7 @@ const REMEMBERED: u64 = 60 * MINUTE;
 
 /// An agent before its state is known.
 #[derive(Clone)]
-pub(super) struct Presence {
+pub(crate) struct Presence {
     /// The key of its calls.
     pub key: String,
     pub name: Option<String>,
@@ -29,7 +29,7 @@ pub(super) struct Presence {
 
 impl Presence {
     /// Returns the id of its row.
-    pub(super) fn id(&self) -> String {
+    pub(crate) fn id(&self) -> String {
         self.name.clone().unwrap_or_else(|| match self.pid {
             0 => format!("run {}", super::calls::cut(&self.key, 8)),
             pid => format!("pid {pid}"),
@@ -38,7 +38,7 @@ impl Presence {
 }
 
 /// Returns the rows: connected agents first, by name. `registered` are the agents that mail knows.
-pub(super) fn rows(
+pub(crate) fn rows(
     now: u64,
     present: &[Presence],
     calls: &[Call],

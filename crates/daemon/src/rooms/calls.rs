@@ -19,7 +19,7 @@ const AGENTS: usize = 100;
 const ARGUMENTS: usize = 400;
 /// The number of minutes in a strip.
 const MINUTES: usize = 15;
-pub(super) const MINUTE: u64 = 60_000;
+pub(crate) const MINUTE: u64 = 60_000;
 
 /// The log of calls.
 #[derive(Default)]
@@ -41,7 +41,7 @@ struct State {
 
 /// A call.
 #[derive(Debug, Clone)]
-pub(super) struct Call {
+pub(crate) struct Call {
     /// The key of its agent.
     pub agent: String,
     pub kind: Minute,
@@ -50,7 +50,7 @@ pub(super) struct Call {
 
 /// An agent, as its calls show it.
 #[derive(Clone)]
-pub(super) struct Agent {
+pub(crate) struct Agent {
     pub caller: Arc<Caller>,
     /// The program, as it calls itself.
     pub program: String,
@@ -61,7 +61,7 @@ pub(super) struct Agent {
 
 /// The most telling state of each of the last minutes.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Strip {
+pub(crate) struct Strip {
     /// By the number of the minute since 1970, in order.
     minutes: VecDeque<(u64, Minute)>,
 }
@@ -112,7 +112,7 @@ impl CallLog {
     }
 
     /// Returns the calls, newest first, and the agents by key.
-    pub(super) fn read(&self) -> (Vec<Call>, HashMap<String, Agent>) {
+    pub(crate) fn read(&self) -> (Vec<Call>, HashMap<String, Agent>) {
         let state = self.state.lock();
         let mut calls: Vec<Call> = state.open.values().chain(&state.ended).cloned().collect();
         calls.sort_by_key(|call| std::cmp::Reverse(call.row.number));
@@ -163,7 +163,7 @@ impl State {
 
 impl Strip {
     /// Marks the minutes from a time to another.
-    pub(super) fn mark(&mut self, from: u64, to: u64, kind: Minute) {
+    pub(crate) fn mark(&mut self, from: u64, to: u64, kind: Minute) {
         let last = to / MINUTE;
         for minute in (from / MINUTE).max(last.saturating_sub(MINUTES as u64 - 1))..=last {
             match self.minutes.iter_mut().find(|(of, _)| *of == minute) {
@@ -178,12 +178,12 @@ impl Strip {
     }
 
     /// Adds the minutes of another one.
-    pub(super) fn add(&mut self, other: &Strip) {
+    pub(crate) fn add(&mut self, other: &Strip) {
         other.minutes.iter().for_each(|(minute, kind)| self.mark(minute * MINUTE, minute * MINUTE, *kind));
     }
 
     /// Returns the last minutes, oldest first.
-    pub(super) fn rows(&self, now: u64) -> Vec<Minute> {
+    pub(crate) fn rows(&self, now: u64) -> Vec<Minute> {
         let last = now / MINUTE;
         let of = |minute: u64| self.minutes.iter().find(|(of, _)| *of == minute).map(|(_, kind)| *kind);
         (0..MINUTES as u64).rev().map(|back| of(last.saturating_sub(back)).unwrap_or_default()).collect()
@@ -191,7 +191,7 @@ impl Strip {
 }
 
 /// Returns the key of an agent: its run, which is the same over all its connections, or its connection.
-pub(super) fn key(run: Option<&str>, connection: u64) -> String {
+pub(crate) fn key(run: Option<&str>, connection: u64) -> String {
     run.map_or_else(|| format!("connection {connection}"), str::to_owned)
 }
 

@@ -15,7 +15,7 @@ const LONG: u64 = 10_000;
 
 /// The notable part of the journal so far.
 #[derive(Default)]
-pub(super) struct Events {
+pub(crate) struct Events {
     /// The number of the last entry that was read.
     last: u64,
     events: VecDeque<EventRow>,
@@ -24,13 +24,14 @@ pub(super) struct Events {
 
 impl Events {
     /// Reads the new entries. Those that the journal no longer keeps are missed.
-    pub(super) fn read(&mut self, journal: &Journal) {
+    /// `describe` has the words of the parts for their own entries.
+    pub(crate) fn read(&mut self, journal: &Journal, describe: &dyn Fn(&Entry) -> Option<String>) {
         for entry in journal.since(self.last) {
             self.last = entry.seq;
             let Some(entry) = entry.json().ok().and_then(|json| serde_json::from_str::<Entry>(json.get()).ok()) else {
                 continue;
             };
-            if let Some(text) = text(&entry) {
+            if let Some(text) = text(&entry).or_else(|| describe(&entry)) {
                 push(&mut self.events, EventRow { number: entry.seq, at: entry.at_ms, text });
             }
             if let Some(row) = decision(&entry) {
@@ -40,12 +41,12 @@ impl Events {
     }
 
     /// Returns the events, newest first.
-    pub(super) fn rows(&self) -> Vec<EventRow> {
+    pub(crate) fn rows(&self) -> Vec<EventRow> {
         self.events.iter().rev().cloned().collect()
     }
 
     /// Returns the decisions on hook events.
-    pub(super) fn decisions(&self) -> impl Iterator<Item = CallRow> {
+    pub(crate) fn decisions(&self) -> impl Iterator<Item = CallRow> {
         self.decisions.iter().cloned()
     }
 }
@@ -85,11 +86,6 @@ fn text(entry: &Entry) -> Option<String> {
             agent => format!("{agent} asked {}", field("question")),
         },
         "question_answered" | "question_closed" => format!("{} is {}", field("question"), field("status")),
-        "mail_stored" => format!("{} wrote a message to {}", field("from"), recipients(number("recipients"))),
-        "mail_dead" => format!("a message to {} was never confirmed", field("agent")),
-        "mail_agent_registered" => format!("{} registered", field("agent")),
-        "mail_agent_renamed" => format!("{} is now {}", field("from"), field("to")),
-        "mail_thread_slowed" => "a conversation is slowed: two agents answer each other too fast".to_owned(),
         "node_invalid" => format!("node {} is invalid: {}", field("node"), field("error")),
         "agent_session_began" => format!("{} began a session", field("agent")),
         "agent_session_ended" => format!("{} ended its session", field("agent")),
@@ -101,10 +97,6 @@ fn text(entry: &Entry) -> Option<String> {
         }
         _ => return None,
     })
-}
-
-fn recipients(count: u64) -> String {
-    format!("{count} {}", if count == 1 { "agent" } else { "agents" })
 }
 
 /// Returns the row of a decision on a hook event; `None` for other entries, and where no rule decided.
@@ -137,7 +129,7 @@ mod tests {
             journal.record(Record::DaemonStopping { reason: "x".to_owned() });
             let started = Record::DaemonStarted { pid: number, version: "1".to_owned(), life: "l".to_owned() };
             journal.record(started);
-            events.read(&journal);
+            events.read(&journal, &|_| None);
         }
         let rows: Vec<(u64, String)> = events.rows().into_iter().map(|row| (row.number, row.text)).collect();
         let text = "the daemon started; earlier sessions ended".to_owned();
@@ -145,7 +137,7 @@ mod tests {
         for _ in 0..2 * KEPT {
             journal.record(Record::DaemonStarted { pid: 1, version: "1".to_owned(), life: "l".to_owned() });
         }
-        events.read(&journal);
+        events.read(&journal, &|_| None);
         assert_eq!(events.rows().len(), KEPT);
     }
 

@@ -11,11 +11,11 @@ const SILENT_CALL: u64 = 10 * MINUTE;
 /// Critical mail is stuck if it is unread for this long.
 const UNREAD: u64 = 2 * MINUTE;
 /// The name of the person in mail.
-pub(super) const USER: &str = "user";
+pub(crate) const USER: &str = "user";
 
 /// Marks the rows of calls, agents and mail that are stuck. `kinds` has the kind of each open call by its number.
 /// Sessions are marked by their part, which knows their output.
-pub(super) fn mark_stuck(rooms: &mut Rooms, kinds: &HashMap<u64, Minute>, now: u64) {
+pub(crate) fn mark_stuck(rooms: &mut Rooms, kinds: &HashMap<u64, Minute>, now: u64) {
     let latest: HashMap<String, u64> =
         rooms.activity.iter().rev().map(|call| (call.agent.clone(), call.number)).collect();
     for call in rooms.activity.iter_mut().filter(|call| call.ended.is_none()) {
@@ -41,7 +41,7 @@ pub(super) fn mark_stuck(rooms: &mut Rooms, kinds: &HashMap<u64, Minute>, now: u
 
 /// Returns what needs a person, most urgent first, and the oldest first among equals. `withheld` are the settings that
 /// wait for a grant.
-pub(super) fn needs(rooms: &Rooms, withheld: &[String]) -> Vec<Need> {
+pub(crate) fn needs(rooms: &Rooms, withheld: &[String]) -> Vec<Need> {
     let mut needs = Vec::new();
     let mut need = |urgency, room, id: &str, since, text: String, action: &str| {
         needs.push(Need { urgency, room, id: id.to_owned(), since, text, action: action.to_owned() });

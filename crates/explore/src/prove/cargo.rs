@@ -13,15 +13,9 @@ use super::{Compilation, CompilerError, Compiling, Order, nearest};
 #[serde(tag = "reason")]
 enum Message {
     #[serde(rename = "compiler-message")]
-    Diagnosed {
-        target: Target,
-        message: Diagnostic,
-    },
+    Diagnosed { target: Target, message: Diagnostic },
     #[serde(rename = "compiler-artifact")]
-    Built {
-        target: Target,
-        package_id: String,
-    },
+    Built { target: Target, package_id: String },
     #[serde(other)]
     Other,
 }
