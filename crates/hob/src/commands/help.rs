@@ -90,14 +90,7 @@ const EXAMPLES: &[(&str, &[(&str, &str)])] = &[
             ("hob repl check mine --interrupts 40", "a profile of your configuration"),
         ],
     ),
-    (
-        "status",
-        &[
-            ("hob status", ""),
-            ("hob status --json", ""),
-            ("set -g status-right '#(cd \"#{pane_current_path}\" && hob status --line)'", "in ~/.tmux.conf"),
-        ],
-    ),
+    ("status", &[("hob status", ""), ("hob status --json", ""), ("hob status --line", "for a status bar")]),
     ("top", &[("hob top", ""), ("hob top sessions", ""), ("hob top --once questions", "one frame, as text")]),
     ("page", &[("hob page --open", ""), ("hob page --port 8123", "a fixed port, to be forwarded with ssh")]),
     ("callers", &[("hob callers Shape::area", ""), ("hob callers src/geo.rs:41", "the declaration at that line")]),

@@ -48,7 +48,9 @@ fn a_person_types_into_a_session_and_leaves_it_running() {
     // History.
     screen.press(&["Up", "Up", "Up"]);
     screen.until("main> print(f(x))");
-    screen.press(&["C-u", "C-d"]);
+    screen.press(&["C-u"]);
+    screen.until("main>\n");
+    screen.press(&["C-d"]);
     screen.until("Detached; main goes on.");
     screen.until("ended with 0");
     let told = ada.call("repl_eval", json!({ "code": "x" }));

@@ -1,7 +1,9 @@
 //! `teach-graph` and `scout` with a real language server.
 
+use std::path::PathBuf;
+
 use serde_json::{Value, json};
-use testkit::{TestProject, has_program};
+use testkit::{Ran, TestProject, has_program};
 
 use crate::fresh;
 
@@ -170,19 +172,17 @@ fn the_definitions_of_a_diff_are_the_entries() {
 #[test]
 fn a_proof_has_the_errors_of_the_typescript_compiler() {
     let Some(project) = project() else { return };
-    let arguments =
-        json!({"query": "add a variant", "symbols": "Shape", "prove": true, "depth": "high", "wait_ms": 50_000});
-    let ask = |arguments: &Value| -> Value {
-        let asked = ["call", "scout", &arguments.to_string(), "--profile", "tidepool"];
+    let ask = |query: &str, symbol: &str| -> Value {
+        let asked = ["scout", query, "--symbols", symbol, "--prove", "--json"];
         serde_json::from_str(&project.run(asked).ok()).unwrap()
     };
-    let found = ask(&arguments);
+    let found = ask("add a variant", "Shape");
     assert!(found["head"]["reasons"].to_string().contains("allow it with `hob trust`"), "{found:#}");
     project.run(["trust", "--yes"]).ok();
-    let found = ask(&arguments);
+    let found = ask("add a variant", "Shape");
     assert_eq!(places(&found, "proved", 5), ["src/geo.ts:7"], "{found:#}");
     assert!(found["pointers"][0]["why"].as_str().unwrap().contains("tsc: TS2366: Function lacks"), "{found:#}");
-    let found = ask(&json!({"query": "add a parameter", "symbols": "unit", "prove": true, "wait_ms": 50_000}));
+    let found = ask("add a parameter", "unit");
     assert_eq!(places(&found, "proved", 5), ["src/total.test.ts:3"], "{found:#}");
 }
 
@@ -194,7 +194,13 @@ fn a_proof_runs_no_build_script_before_the_project_is_trusted() {
         .write("src/lib.rs", "pub enum Shape { Flat }\npub fn name(s: Shape) -> u8 { match s { Shape::Flat => 1 } }\n");
     let ran = project.home().join("ran");
     project.write("build.rs", &format!("fn main() {{ std::fs::write({ran:?}, \"\").unwrap(); }}\n"));
-    let prove = || project.run(["scout", "add a variant to Shape", "--prove"]).ok();
+    // The toolchain is in the home of whoever runs the tests.
+    let toolchains = std::env::var_os("RUSTUP_HOME").map(PathBuf::from);
+    let toolchains = toolchains.unwrap_or_else(|| PathBuf::from(std::env::var_os("HOME").unwrap()).join(".rustup"));
+    let prove = || {
+        let mut command = project.command("hob");
+        Ran::run(command.args(["scout", "add a variant to Shape", "--prove"]).env("RUSTUP_HOME", &toolchains)).ok()
+    };
     let text = prove();
     assert!(
         text.contains("not proven: the compiler may run code of this project; allow it with `hob trust`"),

