@@ -22,7 +22,8 @@ impl<'a> Screen<'a> {
         let number = SCREENS.fetch_add(1, Ordering::Relaxed);
         let socket = project.top().join(format!("tmux-{number}"));
         let screen = Screen { project, socket };
-        let line = format!("{line}; echo \"ended with $?\"; exec cat");
+        // The shell outlives a Ctrl-C that is meant for the program.
+        let line = format!("trap : INT; {line}; echo \"ended with $?\"; exec cat");
         // `--norc`-like isolation: a shell would read the user's startup files.
         let started = screen.tmux(&["-f", "/dev/null", "new-session", "-d", "-x", "80", "-y", "24", "sh", "-c", &line]);
         assert!(started.0, "tmux starts: {}", started.1);
