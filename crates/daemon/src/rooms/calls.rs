@@ -236,7 +236,7 @@ mod tests {
             let call = Call { agent: agent.to_string(), kind: Minute::Working, row };
             for _ in 0..3 {
                 let number = state.begin(call.clone(), &caller, None);
-                state.end(number, "done", 7);
+                state.end(number, "done", agent as u64);
             }
         }
         assert_eq!((state.open.len(), state.ended.len(), state.agents.len()), (0, KEPT, AGENTS));
