@@ -149,6 +149,19 @@ mod tests {
     }
 
     #[test]
+    fn an_older_node_is_told_what_the_profile_needs() {
+        if !testkit::has_program("node") {
+            return;
+        }
+        let older = "Object.defineProperty(process, 'versions', { value: { node: '20.11.1' } });";
+        let output = std::process::Command::new("node").args(["--eval", &format!("{older} {{ {DRIVER} }}")]).output();
+        let output = output.unwrap();
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        let expected = "This profile needs Node 20.12 or newer; this is 20.11.1.\n";
+        assert_eq!((output.status.code(), &*stderr), (Some(1), expected));
+    }
+
+    #[test]
     fn the_version_is_read_from_the_banner() {
         assert_eq!(Node.version("Node.js v24.19.0\n").as_deref(), Some("24.19.0"));
     }

@@ -9,6 +9,11 @@
 
 // Code may change the globals.
 const { Atomics, Buffer, Error, Int32Array, JSON, Map, Math, Number, Object, Promise, Set, String, process, setImmediate } = globalThis;
+const [major, minor] = process.versions.node.split('.').map(Number);
+if (major < 20 || (major === 20 && minor < 12)) {
+  process.stderr.write(`This profile needs Node 20.12 or newer; this is ${process.versions.node}.\n`);
+  process.exit(1);
+}
 const fs = require('fs');
 const net = require('net');
 const path = require('path');
