@@ -88,9 +88,9 @@ async fn an_evaluation_chooses_the_profile_of_a_new_session() {
     fixture
         .check(
             "repl_eval",
-            json!({"code": "echo x", "profile": "ruby"}),
+            json!({"code": "echo x", "profile": "scheme"}),
             expect![[r#"
-        error: Unknown profile "ruby"; available: bash, cabal, ghci, node, python, stack.
+        error: Unknown profile "scheme"; available: bash, cabal, ghci, node, python, stack.
         Name one of those in `profile`, or leave it out."#]],
         )
         .await;
