@@ -1,4 +1,4 @@
-//! Collects the rooms that faces show from the parts, the connections and the calls, only while somebody looks.
+//! Collects the rooms that faces show from the parts, the connections and the calls, only while a face watches.
 //!
 //! A watcher asks again after each answer (`rooms/next`), so the daemon keeps no queue for it: a slow face skips states.
 //! All watchers share one collection, at most ten a second.
@@ -22,7 +22,7 @@ use crate::rooms::{Agent, Latest, Presence, State, agent_key, agent_rows, mark_s
 
 /// The shortest time between two collections.
 const PAUSE: Duration = Duration::from_millis(100);
-/// The longest time between two collections while somebody watches: some changes announce themselves nowhere.
+/// The longest time between two collections while a face watches: some changes cause no notification.
 const LOOK: Duration = Duration::from_secs(1);
 /// The time limit for one part. Then its last rows are shown.
 const PATIENCE: Duration = Duration::from_secs(1);
@@ -93,7 +93,7 @@ impl Latest {
     /// Returns the snapshot and the time of its collection. A shared one may be a tenth of a second old.
     pub(crate) async fn current(&self, daemon: &Daemon, stores: Stores, is_shared: bool) -> (Arc<Snapshot>, Instant) {
         let mut state = self.0.lock().await;
-        // Watchers share a collection; who asks once gets the rows of now.
+        // Watchers share a collection; a caller that asks once gets current rows.
         let recent = state.collected.filter(|collected| is_shared && collected.elapsed() < PAUSE);
         if let Some(collected) = recent {
             return (state.snapshot.clone(), collected);

@@ -112,7 +112,7 @@ impl Lookups {
         self.add(Basis { reasons, ..Basis::default() });
     }
 
-    /// Adds the compiler of a proof, and what it could not compile.
+    /// Adds the compiler of a proof, and the parts that it could not compile.
     pub(crate) fn prove(&mut self, proof: &Proof) {
         self.head.checked_by.push(proof.compiler.to_owned());
         if let Some(limits) = &proof.limits {

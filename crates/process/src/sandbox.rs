@@ -24,7 +24,7 @@ pub struct Sandbox {
     pub writable: Vec<PathBuf>,
 }
 
-/// What the kernel can enforce.
+/// The restrictions that the kernel can enforce.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Support {
     /// The version of Landlock's interface; 0 if the kernel has none.

@@ -41,7 +41,7 @@ pub struct Row {
     pub what: &'static str,
     /// False if it failed; `None` if the profile has no code for it, and needs none.
     pub held: Option<bool>,
-    /// What was seen.
+    /// The observed result.
     pub detail: String,
 }
 
@@ -86,7 +86,7 @@ fn list<'a>(repl: &'a Repl, caller: &Caller) -> Vec<Listed<'a>> {
 }
 
 impl Repl {
-    /// Checks a profile in a session of its own, which ends with the check. Returns the program's version.
+    /// Checks a profile in a separate session, which ends with the check. Returns the program's version.
     pub(crate) async fn check(
         &self,
         caller: &Caller,

@@ -1,6 +1,6 @@
 //! The wheel for pip and uv: the program as a script of the package, after the binary distribution format (PEP 427).
 //!
-//! maturin would do the same, but only with a build of its own.
+//! maturin would do the same, but only together with a build.
 
 use std::path::Path;
 

@@ -160,7 +160,7 @@ impl Part for MailPart {
     }
 }
 
-/// The rows of mail and of registered agents, read again after a change here, and now and then for changes elsewhere.
+/// The rows of mail and of registered agents, read again after a change by this daemon, and regularly for other changes.
 struct MailRows {
     callers: Arc<Callers>,
     /// The directory of the agents' names, which is created with the first one.

@@ -21,7 +21,7 @@ pub(crate) struct Presence {
     pub name: Option<String>,
     pub worktree: String,
     pub pid: u32,
-    /// The time of its connection; `None` if it has none.
+    /// The time of its connection; `None` if it is not connected.
     pub connected: Option<u64>,
     /// Its calls so far.
     pub agent: Option<Agent>,

@@ -1,4 +1,4 @@
-//! The rules for what is stuck, and for what needs a person: pure functions of the rows and the time.
+//! The rules that mark rows as stuck and list the needs of a person: pure functions of the rows and the time.
 
 use std::collections::HashMap;
 

@@ -62,9 +62,9 @@ pub(crate) struct CompilerError {
 #[derive(Debug, Default)]
 struct Compilation {
     errors: BTreeSet<CompilerError>,
-    /// What was compiled without errors; empty if the compiler does not say.
+    /// The targets that compiled without errors; empty if the compiler does not report them.
     compiled: BTreeSet<String>,
-    /// What has errors.
+    /// The targets with errors.
     failed: BTreeSet<String>,
 }
 

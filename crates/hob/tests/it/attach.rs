@@ -20,7 +20,7 @@ fn a_person_types_into_a_session_and_leaves_it_running() {
     screen.type_text("    return n + 2");
     screen.press(&["Enter", "Enter"]);
     screen.until("[main #2: done");
-    // An agent's evaluation in between is told.
+    // An agent evaluates in the meantime, and the next result says so.
     let mut ada = project.mcp(&["all", "--as", "ada"]);
     ada.initialize();
     ada.call("repl_eval", json!({ "code": "x += 1" }));

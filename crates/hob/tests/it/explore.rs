@@ -194,7 +194,7 @@ fn a_proof_runs_no_build_script_before_the_project_is_trusted() {
         .write("src/lib.rs", "pub enum Shape { Flat }\npub fn name(s: Shape) -> u8 { match s { Shape::Flat => 1 } }\n");
     let ran = project.home().join("ran");
     project.write("build.rs", &format!("fn main() {{ std::fs::write({ran:?}, \"\").unwrap(); }}\n"));
-    // The toolchain is in the home of whoever runs the tests.
+    // The toolchain is in the home of the user who runs the tests.
     let toolchains = std::env::var_os("RUSTUP_HOME").map(PathBuf::from);
     let toolchains = toolchains.unwrap_or_else(|| PathBuf::from(std::env::var_os("HOME").unwrap()).join(".rustup"));
     let prove = || {

@@ -7,7 +7,7 @@ use super::html::{Html, el, line, notice};
 use super::rooms::View;
 use super::route::Route;
 
-/// What stays on a page while it is open.
+/// The parts of a page that stay while it is open.
 pub(super) struct Frame<'a> {
     /// The name of the project.
     pub(super) project: &'a str,

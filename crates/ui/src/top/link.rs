@@ -29,7 +29,7 @@ pub(super) fn snapshot(project: &Project, cwd: &Path) -> Result<Option<Snapshot>
     serde_json::from_value(answer).map(Some).map_err(|error| error.to_string())
 }
 
-/// Starts to watch. The thread ends when nobody receives any more.
+/// Starts to watch. The thread ends when the receiver is dropped.
 pub(super) fn watch(project: Project, cwd: PathBuf, events: Sender<Event>) {
     thread::spawn(move || {
         loop {
@@ -45,7 +45,7 @@ pub(super) fn watch(project: Project, cwd: PathBuf, events: Sender<Event>) {
     });
 }
 
-/// Watches on one connection. Returns when nobody receives any more.
+/// Watches on one connection. Returns when the receiver is dropped.
 fn watch_once(project: &Project, cwd: &Path, events: &Sender<Event>) -> Result<(), String> {
     let hello = Control::hello(project, cwd);
     let control = Control::connect(project, &hello).map_err(|error| error.to_string())?;

@@ -65,7 +65,7 @@ pub(super) enum Action {
     },
 }
 
-/// What has the keyboard.
+/// The part of the screen that receives keys.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Mode {
     List,

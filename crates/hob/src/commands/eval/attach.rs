@@ -73,7 +73,7 @@ impl Attach {
         let config = Config::builder().max_history_size(HISTORY).map_err(failed)?.build();
         let mut editor: Editor<Lines, FileHistory> = Editor::with_config(config).map_err(failed)?;
         editor.set_helper(Some(Lines { profile }));
-        // The first time there is none.
+        // The file does not exist yet the first time.
         let _ = editor.load_history(&history);
         let signals = Signals::listen()?;
         let prompt = format!("{session}> ");

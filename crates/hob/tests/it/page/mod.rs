@@ -45,7 +45,7 @@ impl Browser {
         browser
     }
 
-    /// Sends a request with these header lines, beside the host.
+    /// Sends a request with the host and these header lines.
     fn send(&self, method: &str, target: &str, lines: &[&str], body: &str) -> Reply {
         let host = format!("Host: {}", self.address);
         self.send_raw(method, target, &[&[&*host], lines].concat(), body)

@@ -98,7 +98,7 @@ async fn attempt(sandbox: Option<SandboxMode>) -> (Vec<String>, Vec<String>) {
             let list = if result.stdout.contains("did it") { &mut done } else { &mut refused };
             list.push(format!("{profile}: {code}: {} {}", result.stdout, result.stderr));
         }
-        // What is allowed works: the worktree, a temporary file, a device, and reading elsewhere.
+        // The allowed operations work: the worktree, a temporary file, a device, and reading elsewhere.
         if profile == "bash" {
             let code =
                 "echo x > made && f=$(mktemp) && echo y > \"$f\" && echo z > /dev/null && cat OUT/old made \"$f\"";
