@@ -210,7 +210,10 @@ async fn complains(session: &Handle, sample: Option<&[String; 2]>) -> Row {
 async fn fails(session: &Handle, code: Option<&str>) -> Row {
     let Some(code) = code else { return missing("error", true, "error") };
     match eval(session, code).await {
-        Ok(result) => report("error", result.status == Status::Error, describe(&result)),
+        Ok(result) => {
+            let has_message = !result.stdout.is_empty() || !result.stderr.is_empty() || !result.diagnostics.is_empty();
+            report("error", result.status == Status::Error && has_message, describe(&result))
+        }
         Err(error) => failed("error", error),
     }
 }
