@@ -1,7 +1,7 @@
 //! `hob attach`: a person in a session, with line editing and history. Ctrl-C interrupts the evaluation, Ctrl-D detaches; the
 //! session goes on.
 
-use std::io::IsTerminal;
+use std::io::{ErrorKind, IsTerminal};
 use std::time::Duration;
 
 use clap::Args;
@@ -92,6 +92,10 @@ impl Attach {
                     }
                 }
                 Err(ReadlineError::Interrupted) => {}
+                // Were this the end, the shell would run the rest of what was pasted.
+                Err(ReadlineError::Io(error)) if error.kind() == ErrorKind::InvalidData => {
+                    terminal::note("A line that is not valid UTF-8 was left out.");
+                }
                 Err(ReadlineError::Eof) => break,
                 Err(error) => return Err(failed(error)),
             }
