@@ -181,6 +181,9 @@ async fn connection(daemon: Arc<Daemon>, mut stream: UnixStream, leaving: watch:
         return;
     };
     let caller = Caller::new(&daemon.project, &hello, daemon.connections.next_number(), peer.pid);
+    if let Some(why) = daemon.parts.refusal(&caller) {
+        return refuse(&daemon, &mut stream, &why).await;
+    }
     let add_control = |server| control::add_methods(server, &daemon);
     let served = match daemon.parts.server(&hello, &caller.worktree, add_control).await {
         Ok(served) => served,

@@ -1,15 +1,20 @@
-//! A sandbox for a program and all its descendants, by the kernel's Landlock: writes only below some directories, and no
-//! TCP connections. It is applied between fork and exec, cannot be lifted, and needs no privilege.
+//! A sandbox for a program and all its descendants: writes only below some directories (by the kernel's Landlock), and no
+//! TCP (by seccomp). It is applied between fork and exec, cannot be lifted, and needs no privilege.
 //!
-//! Reading is not restricted. Landlock covers neither permissions, owners and times of files, nor UDP, nor connections
-//! to Unix sockets in the file system.
+//! Reading is not restricted. Landlock covers neither permissions, owners, times and attributes of files, nor UDP, nor
+//! connections to Unix sockets in the file system. Landlock's own rules for TCP would leave open listening without an
+//! address, TCP Fast Open and Multipath TCP, so no such socket can be created at all.
 
+use std::collections::BTreeMap;
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::path::{Path, PathBuf};
 
 use landlock::{
-    ABI, Access, AccessFs, AccessNet, BitFlags, PathBeneath, PathFd, Ruleset, RulesetAttr, RulesetCreatedAttr, Scope,
+    ABI, Access, AccessFs, BitFlags, PathBeneath, PathFd, Ruleset, RulesetAttr, RulesetCreatedAttr, Scope,
+};
+use seccompiler::{
+    BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter, SeccompRule,
 };
 
 /// The newest version of the kernel's interface that we use.
@@ -50,8 +55,7 @@ impl Support {
     pub fn gaps(self) -> Vec<&'static str> {
         match self.abi {
             0 => vec!["this kernel has no Landlock, or it is not enabled"],
-            1 | 2 => vec!["files elsewhere can be truncated", "TCP connections are possible"],
-            3 => vec!["TCP connections are possible"],
+            1 | 2 => vec!["files elsewhere can be truncated"],
             _ => Vec::new(),
         }
     }
@@ -64,14 +68,16 @@ impl Support {
 
 /// A sandbox that is ready to be applied in a child.
 #[derive(Debug)]
-pub(crate) struct Rules(OwnedFd);
+pub(crate) struct Rules {
+    files: OwnedFd,
+    sockets: BpfProgram,
+}
 
 impl Sandbox {
     /// Prepares the rules. `None` if the kernel has no Landlock.
     pub(crate) fn rules(&self) -> io::Result<Option<Rules>> {
         let writes = AccessFs::from_write(NEWEST);
         let ruleset = Ruleset::default().handle_access(writes).map_err(io::Error::other)?;
-        let ruleset = ruleset.handle_access(AccessNet::from_all(NEWEST)).map_err(io::Error::other)?;
         let ruleset = ruleset.scope(Scope::from_all(NEWEST)).map_err(io::Error::other)?;
         let mut ruleset = ruleset.create().map_err(io::Error::other)?;
         let of_file: BitFlags<AccessFs> = writes & AccessFs::from_file(NEWEST);
@@ -82,7 +88,7 @@ impl Sandbox {
             ruleset = ruleset.add_rule(PathBeneath::new(place, access)).map_err(io::Error::other)?;
         }
         let rules: Option<OwnedFd> = ruleset.into();
-        Ok(rules.map(Rules))
+        rules.map(|files| Ok(Rules { files, sockets: sockets()? })).transpose()
     }
 
     /// Runs a command in the sandbox, for a program that is not a session.
@@ -110,12 +116,38 @@ impl Rules {
             if libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 {
                 return Err(io::Error::last_os_error());
             }
-            if libc::syscall(libc::SYS_landlock_restrict_self, self.0.as_raw_fd(), 0u32) != 0 {
+            if libc::syscall(libc::SYS_landlock_restrict_self, self.files.as_raw_fd(), 0u32) != 0 {
                 return Err(io::Error::last_os_error());
             }
         }
-        Ok(())
+        // Its only failures are of system calls; another error would allocate.
+        seccompiler::apply_filter(&self.sockets).map_err(|_| io::Error::last_os_error())
     }
+}
+
+/// Returns the filter of system calls that refuses all sockets of the internet but UDP, packet sockets, and io_uring, which
+/// creates sockets without system calls.
+fn sockets() -> io::Result<BpfProgram> {
+    let is = |argument, mask, value: libc::c_int| {
+        let operator = SeccompCmpOp::MaskedEq(mask);
+        SeccompCondition::new(argument, SeccompCmpArgLen::Dword, operator, u64::from(value.cast_unsigned()))
+    };
+    const ANY: u64 = 0xffff_ffff;
+    // The type without its flags.
+    const TYPE: u64 = 0xf;
+    let mut refused = vec![SeccompRule::new(vec![is(0, ANY, libc::AF_PACKET).map_err(io::Error::other)?])];
+    for family in [libc::AF_INET, libc::AF_INET6] {
+        for kind in [libc::SOCK_STREAM, libc::SOCK_RAW, libc::SOCK_SEQPACKET] {
+            let both = [is(0, ANY, family), is(1, TYPE, kind)].into_iter().collect::<Result<_, _>>();
+            refused.push(SeccompRule::new(both.map_err(io::Error::other)?));
+        }
+    }
+    let refused = refused.into_iter().collect::<Result<_, _>>().map_err(io::Error::other)?;
+    let calls = BTreeMap::from([(libc::SYS_socket, refused), (libc::SYS_io_uring_setup, Vec::new())]);
+    let architecture = std::env::consts::ARCH.try_into().map_err(io::Error::other)?;
+    let action = SeccompAction::Errno(libc::EACCES.cast_unsigned());
+    let filter = SeccompFilter::new(calls, SeccompAction::Allow, action, architecture).map_err(io::Error::other)?;
+    filter.try_into().map_err(io::Error::other)
 }
 
 #[cfg(test)]
@@ -125,7 +157,7 @@ mod tests {
     #[test]
     fn the_gaps_of_each_kernel_are_named() {
         let gaps = |abi| Support { abi }.gaps().len();
-        assert_eq!([0, 1, 2, 3, 4, 7].map(gaps), [1, 2, 2, 1, 0, 0]);
+        assert_eq!([0, 1, 2, 3, 7].map(gaps), [1, 1, 1, 0, 0]);
         assert!(!Support { abi: 0 }.is_any());
     }
 }

@@ -31,7 +31,7 @@ pub enum ReplError {
     #[error("session {session:?} is already running, with {runs}")]
     OtherRuns { session: String, runs: String },
     #[error(
-        "this comes from code of a session, and sessions here have a sandbox, which the code could leave by another one"
+        "this comes from code of a session, and sessions here have a sandbox, which the code could leave through hob"
     )]
     FromSandbox,
     #[error("the directory {} does not exist", path.display())]

@@ -91,10 +91,18 @@ pub(crate) fn launch(profiles: &Profiles, caller: &Caller, request: LaunchReques
         let shown = project::visible::path(sources.strip_prefix(&launch.cwd).unwrap_or(&sources));
         format!("The modules in {shown} can be imported.")
     });
-    let sandbox = request.sandbox;
-    let sandboxed = sandbox.map(|_| sandboxed::note(Support::ask()));
-    let notes = python.note.into_iter().chain(sources).chain(sandboxed).collect();
-    Ok(Launch { fallback, notes, sandbox, ..launch })
+    let notes = python.note.into_iter().chain(sources).collect();
+    let mut launch = Launch { fallback, notes, ..launch };
+    confine(&mut launch, request.sandbox);
+    Ok(launch)
+}
+
+/// Puts the session into a sandbox, if one is given, and adds the note for its start.
+pub(crate) fn confine(launch: &mut Launch, sandbox: Option<SandboxMode>) {
+    if launch.sandbox.is_none() && sandbox.is_some() {
+        launch.sandbox = sandbox;
+        launch.notes.push(sandboxed::note(Support::ask()));
+    }
 }
 
 /// Returns the profile's command for one component.

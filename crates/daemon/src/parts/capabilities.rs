@@ -13,6 +13,7 @@ use mcp::server::Server;
 use mcp::tool::{AnyTool, Context, Declaration};
 use project::journal::Entry;
 use project::rooms::{Minute, Rooms};
+use project::Caller;
 
 use super::{BoxFuture, Part};
 
@@ -45,6 +46,8 @@ pub(crate) struct Capabilities {
     /// Returns the names of the sessions that would be lost if the daemon ended.
     pub sessions: Option<Box<dyn Fn() -> Vec<String> + Send + Sync>>,
     pub http_identity: Option<Arc<dyn HttpIdentity>>,
+    /// Returns the reason why connections of a caller are refused; `None` if they are not.
+    pub refusal: Option<Box<dyn Fn(&Caller) -> Option<String> + Send + Sync>>,
     /// Describes a notable entry of the part's own in the journal; `None` for all others.
     pub event_text: Option<Box<dyn Fn(&Entry) -> Option<String> + Send + Sync>>,
     /// Returns the part's rows for faces; of agents, the registered ones. Called up to ten times a second while a person

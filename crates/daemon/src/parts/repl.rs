@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use ::repl::profile::{Granted, NoList, of_directory, program_path};
 use ::repl::rooms::SessionRows;
+use ::repl::sandboxed::SandboxMode;
 use ::repl::status::SessionStatus;
 use ::repl::{Repl, ReplOptions, ReplSettings};
 use mcp::tool::Context;
@@ -38,7 +39,7 @@ pub(crate) struct ReplPart {
 impl Part for ReplPart {
     fn open(setup: &Setup<'_>) -> ReplPart {
         let repl = Repl::new(options(setup));
-        let [served, asked, checked, shown, listed, seen] = [(); 6].map(|()| repl.clone());
+        let [served, asked, checked, shown, listed, seen, refusing] = [(); 7].map(|()| repl.clone());
         let rows = SessionRows::default();
         setup.register(Capabilities {
             resources: Some(Box::new(move |resources| ::repl::serve_resources(&served, resources))),
@@ -55,6 +56,9 @@ impl Part for ReplPart {
             sessions: Some(Box::new(move || {
                 let sessions = listed.status().into_iter();
                 sessions.filter(|session| session.state.is_alive()).map(|session| session.name).collect()
+            })),
+            refusal: Some(Box::new(move |caller| {
+                refusing.refuse_code_of_sandbox(caller).err().map(|error| error.to_string())
             })),
             rows: Some(Box::new(move |_| {
                 let rooms = Rooms { sessions: rows.read(&seen), ..Rooms::default() };
@@ -186,7 +190,7 @@ fn options(setup: &Setup<'_>) -> ReplOptions {
     let settings: ReplSettings = config.settings();
     let (asked, of) = (project.clone(), config.clone());
     profiles.ask_for_grants(Granted::new(move || of.is_granted_by_now(&asked, &super::sections())));
-    let journal = journal.clone();
+    let (journal, sandboxed) = (journal.clone(), project.clone());
     for problem in problems {
         tracing::error!(%problem, "a profile was left out");
     }
@@ -197,11 +201,18 @@ fn options(setup: &Setup<'_>) -> ReplOptions {
         profiles,
         default_profile: settings.profile,
         idle: settings.idle,
-        sandbox: settings.sandbox,
+        sandbox: Arc::new(move || settings.sandbox.or_else(|| sandbox_of(&sandboxed))),
         journal: Some(Arc::new(move |record| journal.record(record))),
         root: Some(project.root().to_owned()),
         ..ReplOptions::default()
     }
+}
+
+/// Reads the sandbox of all sessions from the files as they are now.
+fn sandbox_of(project: &Project) -> Option<SandboxMode> {
+    let sections = super::sections();
+    let config = Config::load(project, &sections).or_else(|_| Config::of_user(&sections)).ok()?;
+    config.settings::<ReplSettings>().sandbox
 }
 
 /// Returns the directory with the records of live sessions.

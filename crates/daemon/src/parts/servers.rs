@@ -233,6 +233,11 @@ impl Parts {
         self.parts.having(|part| part.sessions.as_ref()).flat_map(|(_, sessions)| sessions()).collect()
     }
 
+    /// Returns the reason why connections of a caller are refused; `None` if they are not.
+    pub(crate) fn refusal(&self, caller: &Caller) -> Option<String> {
+        self.parts.having(|part| part.refusal.as_ref()).find_map(|(_, refusal)| refusal(caller))
+    }
+
     /// Returns the agent that a token identifies, for a caller over HTTP.
     pub(crate) fn agent_by_token(&self, token: &str) -> Option<String> {
         self.parts.having(|part| part.http_identity.as_ref()).find_map(|(_, http)| http.agent_by_token(token))

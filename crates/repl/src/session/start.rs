@@ -162,7 +162,7 @@ pub(crate) fn start(session: SessionSpec, log: OutputLog) -> Result<Handle, Star
         sink: session.sink,
         state,
         _terminal: child.terminal.take(),
-        _scratch: scratch,
+        scratch,
         group: child.group.clone(),
     };
     tokio::spawn(actor.run());

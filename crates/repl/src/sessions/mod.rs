@@ -61,8 +61,8 @@ pub struct ReplOptions {
     pub default_profile: Option<String>,
     /// The limit after which an unused session is ended.
     pub idle: Limit,
-    /// The sandbox of all sessions.
-    pub sandbox: Option<SandboxMode>,
+    /// Returns the sandbox of all sessions that start now.
+    pub sandbox: Arc<dyn Fn() -> Option<SandboxMode> + Send + Sync>,
     /// Ends the sessions of a daemon that was killed.
     pub guard: Guard,
     /// Receives the events, if they are recorded.
@@ -81,7 +81,7 @@ impl Default for ReplOptions {
             profiles: Profiles::builtin(),
             default_profile: None,
             idle: ReplSettings::default().idle,
-            sandbox: None,
+            sandbox: Arc::new(|| None),
             guard: Guard::SelfExe,
             journal: None,
             root: None,
@@ -380,16 +380,19 @@ impl Repl {
         self.numbers.close();
     }
 
-    /// Returns the full name. An explicit name of a session in another worktree is refused, so that no agent uses a
-    /// session of other code by accident.
-    /// Refuses a caller that is code of a session, once there was a session with a sandbox: the code could leave it by
-    /// another session. Every process of a session descends from this one.
-    fn refuse_code_of_sandbox(&self, caller: &Caller) -> Result<(), ReplError> {
+    /// Refuses a caller that is code of a session, once there was a session with a sandbox: what the daemon runs for the
+    /// code is outside of the sandbox. Every process of a session descends from this one.
+    ///
+    /// # Errors
+    /// The refusal.
+    pub fn refuse_code_of_sandbox(&self, caller: &Caller) -> Result<(), ReplError> {
         // A caller over HTTP has no process here, and code in a sandbox no TCP.
         let is_code = || caller.pid != 0 && project::ancestry::descends_from(caller.pid, std::process::id());
         if self.has_sandboxed.load(Ordering::Relaxed) && is_code() { Err(ReplError::FromSandbox) } else { Ok(()) }
     }
 
+    /// Returns the full name. An explicit name of a session in another worktree is refused, so that no agent uses a
+    /// session of other code by accident.
     fn key(&self, caller: &Caller, session: Option<&str>) -> Result<SessionKey, ReplError> {
         let default = caller.session.as_deref().unwrap_or(DEFAULT_SESSION);
         let name = session.unwrap_or(default);

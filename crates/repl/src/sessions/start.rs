@@ -177,8 +177,9 @@ impl Repl {
         Some(plan)
     }
 
-    /// Returns the same start with the project's current virtual environment, which may be new.
-    fn renewed(&self, key: &SessionKey, plan: StartPlan) -> StartPlan {
+    /// Returns the same start with the project's current virtual environment and sandbox, which may be new.
+    fn renewed(&self, key: &SessionKey, mut plan: StartPlan) -> StartPlan {
+        resolve::confine(&mut plan.spec.launch, (self.options.sandbox)());
         let launch = &plan.spec.launch;
         let profile = self.options.profiles.get(&launch.profile);
         if plan.request.command.is_some() || !profile.is_ok_and(|profile| profile.virtual_environments) {
@@ -219,7 +220,7 @@ impl Repl {
             cwd: request.cwd,
             env: request.env,
             component: request.component,
-            sandbox: self.options.sandbox.or(request.sandbox),
+            sandbox: (self.options.sandbox)().or(request.sandbox),
             default_profile: self.options.default_profile.as_deref(),
             memory_limit: self.options.limits.session_memory,
         };

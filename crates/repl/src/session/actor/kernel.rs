@@ -143,7 +143,9 @@ impl Actor {
         self.end(Ending::Kill);
     }
 
-    pub(super) fn answer_stops(&mut self) {
+    /// Cleans up after the last process, and answers those who stopped the session.
+    pub(super) fn all_ended(&mut self) {
+        self.scratch = None;
         for reply in self.state.stopping.drain(..) {
             let _ = reply.send(());
         }

@@ -62,8 +62,8 @@ pub(super) struct Actor {
     pub(super) group: Group,
     /// Kept open for the program.
     pub(super) _terminal: Option<OwnedFd>,
-    /// Removed with the session.
-    pub(super) _scratch: Option<Scratch>,
+    /// Removed when the last process has ended.
+    pub(super) scratch: Option<Scratch>,
     pub(super) exit: watch::Receiver<Option<Exit>>,
     pub(super) outputs: [OutputPipe; 2],
     pub(super) inputs: InputPipes,
@@ -173,7 +173,7 @@ impl Actor {
                     self.on(Event::Watched(activity.unwrap_or_default()));
                 }
                 Wake::Measured(measured) => self.measured(measured),
-                Wake::Ended => self.answer_stops(),
+                Wake::Ended => self.all_ended(),
                 Wake::Time => self.on_timer(),
             }
             self.machine.go_on(Instant::now());
