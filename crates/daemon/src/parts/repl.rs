@@ -198,6 +198,7 @@ fn options(setup: &Setup<'_>) -> ReplOptions {
         default_profile: settings.profile,
         idle: settings.idle,
         sandbox: settings.sandbox,
+        python: settings.python,
         journal: Some(Arc::new(move |record| journal.record(record))),
         root: Some(project.root().to_owned()),
         ..ReplOptions::default()
