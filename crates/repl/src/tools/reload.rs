@@ -20,16 +20,15 @@ use crate::text;
 use diagnostics::Delta;
 use diagnostics::Diagnostic;
 
-/// Load edited Haskell or Python modules. In Haskell, returns new compiler messages in full, and one line for each message that
-/// is unchanged or gone; definitions made at the prompt are lost. In Python, reloads the modules that changed, then those that
-/// import them. Starts the session if needed.
+/// Load edited Haskell or Python modules. GHCi lists new compiler messages in full, a line for each unchanged or gone one, and
+/// loses definitions made at the prompt. Python reloads changed modules, then those that import them.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Args {
     /// Session name (default "main").
     #[serde(alias = "name")]
     pub session: Option<String>,
-    /// Modules or files: in Haskell to load instead of the current ones, in Python to reload although unchanged.
+    /// Modules or files to load instead of the current (GHCi) or changed ones.
     #[serde(default)]
     pub targets: Vec<String>,
     /// How long to wait, in ms (default 20000).
