@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 use process::sandbox::Support;
 use project::Caller;
 
-use crate::adapter::python::SOURCES_VARIABLE;
+use crate::adapter::python::{IPYTHON_VARIABLE, PythonShell, SOURCES_VARIABLE};
 use crate::error::ReplError;
-use crate::profile::{Install, Interpreter, Profile, ProfileError, Profiles, Search};
+use crate::profile::{DriverKind, Install, Interpreter, Profile, ProfileError, Profiles, Search};
 use crate::sandboxed::{self, SandboxMode};
 use crate::session::Launch;
 
@@ -22,6 +22,7 @@ pub(crate) struct LaunchRequest<'a> {
     /// The component of the project, for profiles with components.
     pub(crate) component: Option<String>,
     pub(crate) sandbox: Option<SandboxMode>,
+    pub(crate) python: PythonShell,
     pub(crate) default_profile: Option<&'a str>,
     /// The memory limit in bytes; 0 for the default.
     pub(crate) memory_limit: u64,
@@ -47,6 +48,12 @@ pub(crate) fn launch(profiles: &Profiles, caller: &Caller, request: LaunchReques
     match &sources {
         Some(sources) => env.insert(SOURCES_VARIABLE.to_owned(), sources.display().to_string()),
         None => env.remove(SOURCES_VARIABLE),
+    };
+    match request.python {
+        PythonShell::Ipython if profile.driver == DriverKind::Python => {
+            env.insert(IPYTHON_VARIABLE.to_owned(), "1".to_owned())
+        }
+        _ => env.remove(IPYTHON_VARIABLE),
     };
     if profile.virtual_environments {
         // Matplotlib opens no windows.

@@ -10,6 +10,7 @@ use project::trust::{Places, Request};
 use project::{Config, ConfigError, UserConfig, visible};
 use serde::Deserialize;
 
+use crate::adapter::python::PythonShell;
 use crate::profile::{Origin, ProfileError, Profiles};
 use crate::sandboxed::SandboxMode;
 
@@ -21,6 +22,8 @@ pub struct ReplSettings {
     pub idle: Limit,
     /// The sandbox of all sessions. One file can ask for it, and the other cannot revoke that.
     pub sandbox: Option<SandboxMode>,
+    /// The shell of Python sessions.
+    pub python: PythonShell,
     /// Additional profiles, by name.
     pub profiles: BTreeMap<String, ProfileTable>,
 }
@@ -40,6 +43,7 @@ impl Default for ReplSettings {
             profile: None,
             idle: Limit::After(Duration::from_secs(60 * 60)),
             sandbox: None,
+            python: PythonShell::Python,
             profiles: BTreeMap::new(),
         }
     }
@@ -51,6 +55,7 @@ pub struct ReplTable {
     profile: Option<String>,
     idle: Option<Limit>,
     sandbox: Option<SandboxMode>,
+    python: Option<PythonShell>,
     profiles: BTreeMap<String, toml::Table>,
 }
 
@@ -63,6 +68,7 @@ impl Settings for ReplSettings {
         self.profile = table.profile.or_else(|| self.profile.take());
         self.idle = table.idle.unwrap_or(self.idle);
         self.sandbox = table.sandbox.or(self.sandbox);
+        self.python = table.python.unwrap_or(self.python);
         let profiles = table.profiles.into_iter();
         self.profiles.extend(profiles.map(|(name, table)| (name, ProfileTable { table, source: file.source })));
         Ok(())
@@ -166,8 +172,7 @@ mod tests {
 
     #[test]
     fn what_can_be_said() {
-        let text =
-            "profile = \"cabal\"\nidle = \"5m\"\nsandbox = \"workspace\"\n[profiles.mine]\ncommand = [\"mine\"]\n";
+        let text = "profile = \"cabal\"\nidle = \"5m\"\nsandbox = \"workspace\"\npython = \"ipython\"\n[profiles.mine]\ncommand = [\"mine\"]\n";
         let mut settings = ReplSettings::default();
         let file = File::new(Path::new("hob.toml"), Source::Project, "");
         settings.apply(toml::from_str(text).unwrap(), &file).unwrap();
@@ -176,7 +181,7 @@ mod tests {
         assert_eq!(settings.profiles["mine"].table["command"][0].as_str(), Some("mine"));
         settings.apply(ReplTable::default(), &file).unwrap();
         assert_eq!((settings.profile.is_some(), settings.profiles.len()), (true, 1));
-        assert_eq!(settings.sandbox, Some(SandboxMode::Workspace));
+        assert_eq!((settings.sandbox, settings.python), (Some(SandboxMode::Workspace), PythonShell::Ipython));
     }
 
     #[test]

@@ -25,6 +25,6 @@ pub use patience::{patience, until};
 pub use peer::{Answer, McpPeer};
 pub use postgres::Postgres;
 pub use processes::{Process, is_alive, kill_hard, with_environment};
-pub use project::{Ran, TestProject, has_program, has_version};
+pub use project::{Ran, TestProject, has_program, has_version, python_packages};
 pub use random::Random;
 pub use screen::Screen;

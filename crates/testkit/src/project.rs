@@ -221,6 +221,21 @@ pub fn has_program(name: &str) -> bool {
     found
 }
 
+/// Returns the virtual environment with IPython, pandas, polars and Matplotlib (`cargo xtask setup`). Without it, the test is reported as
+/// skipped, but in CI it fails.
+pub fn python_packages() -> Option<PathBuf> {
+    let binary = std::env::current_exe().expect("a test has a binary");
+    let target = binary.ancestors().nth(3).expect("target/debug/deps/it");
+    let found = target.join("tools/python");
+    if found.join("bin/python").is_file() {
+        return Some(found);
+    }
+    assert!(std::env::var_os("CI").is_none(), "the Python packages are not installed, and CI must have everything");
+    let test = std::thread::current().name().unwrap_or("a test").to_owned();
+    let _ = writeln!(std::io::stderr(), "skipped: {test}: the Python packages are not installed (`cargo xtask setup`)");
+    None
+}
+
 /// Returns true if a program's version belongs to this series (`9.0` matches `9.0.2`). Output differs between series,
 /// so a test of exact output is reported as skipped under another series.
 pub fn has_version(program: &str, series: &str) -> bool {

@@ -252,6 +252,7 @@ impl Tools {
         for program in ["poetry", "uv"] {
             link(&of_sessions.join("bin").join(program), &dir.join("bin").join(program))?;
         }
+        link(&of_sessions, &dir.join("python"))?;
         // A venv is located by the path of its interpreter, so the whole venv is linked.
         model_server(dir)?;
         let bin = venv.join("bin");

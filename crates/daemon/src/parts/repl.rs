@@ -202,6 +202,7 @@ fn options(setup: &Setup<'_>) -> ReplOptions {
         default_profile: settings.profile,
         idle: settings.idle,
         sandbox: Arc::new(move || settings.sandbox.or_else(|| sandbox_of(&sandboxed))),
+        python: settings.python,
         journal: Some(Arc::new(move |record| journal.record(record))),
         root: Some(project.root().to_owned()),
         ..ReplOptions::default()

@@ -54,7 +54,47 @@ fn a_person_types_into_a_session_and_leaves_it_running() {
     screen.until("Detached; main goes on.");
     screen.until("ended with 0");
     let told = ada.call("repl_eval", json!({ "code": "x" }));
-    assert!(told.text.contains("Since your last evaluation: 3 evaluations by user."), "{told:?}");
+    assert!(told.text.contains("Since your last evaluation: 3 evaluations by user at pts/"), "{told:?}");
+}
+
+#[test]
+fn two_people_and_an_agent_are_told_apart() {
+    let project = fresh();
+    project.write("setup.py", "");
+    let line = format!("tty; {} attach", env!("CARGO_BIN_EXE_hob"));
+    let people = [Screen::run(&project, &line), Screen::run(&project, &line)];
+    let names = people.each_ref().map(|screen| {
+        let shown = screen.until("\nmain>");
+        let terminal = shown.lines().find_map(|line| line.trim().strip_prefix("/dev/")).expect("a terminal").to_owned();
+        format!("user at {terminal}")
+    });
+    assert_ne!(names[0], names[1]);
+    let since = |names: &str| format!("Since your last evaluation: {names}.");
+    let person = |who: usize, number: u64, code: &str, note: &str| {
+        people[who].type_text(code);
+        people[who].press(&["Enter"]);
+        let shown = people[who].until(&format!("[main #{number}: done"));
+        match note {
+            "" => assert!(!shown.contains("Since your last"), "{shown}"),
+            note => drop(people[who].until(note)),
+        }
+    };
+    person(0, 1, "x = 1", "");
+    person(1, 2, "x += 1", "");
+    let mut ada = project.mcp(&["all", "--as", "ada"]);
+    ada.initialize();
+    let first = ada.call("repl_eval", json!({ "code": "x += 1" }));
+    assert!(!first.text.contains("Since your last"), "{first:?}");
+    person(0, 4, "x += 1", &since(&format!("1 evaluation by {}, 1 by ada", names[1])));
+    person(1, 5, "x += 1", &since(&format!("1 evaluation by ada, 1 by {}", names[0])));
+    person(0, 6, "x += 1", &since(&format!("1 evaluation by {}", names[1])));
+    let second = ada.call("repl_eval", json!({ "code": "x" }));
+    let told = since(&format!("2 evaluations by {}, 1 by {}", names[0], names[1]));
+    assert!(second.text.starts_with("6\n") && second.text.contains(&told), "{second:?}");
+    for screen in &people {
+        screen.press(&["C-d"]);
+        screen.until("ended with 0");
+    }
 }
 
 #[test]

@@ -108,9 +108,9 @@ pub(super) fn verdict(printed: Printed<'_>, language: &str) -> Verdict {
 
 /// Returns the note about imported modules, separated by commas, that are older than their files.
 fn changed_note(modules: &str) -> String {
-    let (it, version) = if modules.contains(',') { ("they were", "versions") } else { ("it was", "version") };
+    let (it, version, them) =
+        if modules.contains(',') { ("they were", "versions", "them") } else { ("it was", "version", "it") };
     format!(
-        "{modules} changed on disk after {it} imported; importlib.reload(MODULE) loads the new {version}, and repl_restart \
-         starts the session again."
+        "{modules} changed on disk after {it} imported; repl_reload loads the new {version}, and then the modules that import {them}."
     )
 }

@@ -1,6 +1,7 @@
-//! Python: hob's driver (`python_driver.py` with `python_library.py`, `python_sources.py` and `python_pictures.py`) runs inside
-//! it and receives frames on a separate descriptor. So standard input belongs to the program, ends are counted, and values and exceptions are
-//! separate from the output.
+//! Python: hob's driver (`python_driver.py` and the other files named `python_…`) runs inside it and receives frames on a separate
+//! descriptor. So standard input belongs to the program, ends are counted, and values and exceptions are separate from the output.
+
+use serde::Deserialize;
 
 use super::{Adapter, Barrier, Channel, Nonce, Plan, Printed, Refusal, Step, Verdict, frames};
 
@@ -13,6 +14,19 @@ pub const SOURCES_VARIABLE: &str = "HOB_SOURCES";
 
 /// The variable with the directory for pictures, which the driver removes from the environment.
 pub const PICTURES_VARIABLE: &str = "HOB_PICTURES";
+
+/// The variable that asks for IPython, which the driver removes from the environment.
+pub const IPYTHON_VARIABLE: &str = "HOB_IPYTHON";
+
+/// The shell that runs the code of Python sessions.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum PythonShell {
+    #[default]
+    Python,
+    /// IPython's `InteractiveShell`, where the session's environment has it.
+    Ipython,
+}
 
 /// The arguments after the program: the script below. `-c` is not used, because Python 3.13 imports a module from the
 /// path for it.
@@ -32,6 +46,9 @@ const DRIVER: &str = concat!(
     include_str!("python_library.py"),
     "\n\n",
     include_str!("python_driver.py"),
+    include_str!("python_loop.py"),
+    include_str!("python_values.py"),
+    include_str!("python_ipython.py"),
     include_str!("python_sources.py"),
     include_str!("python_pictures.py"),
 );

@@ -82,7 +82,7 @@ drawn = type(drawn)(drawn.__code__, {"__builtins__": builtins})
 
 
 class Driver:
-    def __init__(self, nonce, frames, library, pictures):
+    def __init__(self, nonce, frames, library, pictures, ipython):
         self.nonce = nonce
         self.frames = frames
         self.code = Kept(frames.fileno())
@@ -92,13 +92,13 @@ class Driver:
         self.out = Copy(1)
         self.err = Copy(2)
         self.library = library
-        self.sources = Sources()
+        self.sources = Sources(self)
         self.pictures = Pictures(pictures)
         self.traceback, self.lines, tools = library.take("traceback", "linecache", "itertools")
         self.each = tools.starmap
         self.tracer = self.profiler = None
-        # The session's own asyncio and its event loop, once code has used `await` outside of functions.
-        self.asyncio = self.tasks = None
+        self.tasks = EventLoop(self)
+        # True if frames of the event loop or of IPython come before those of the code.
         self.awaits = False
         self.hook, self.display = sys.excepthook, sys.displayhook
         library.lend("linecache")
@@ -111,6 +111,9 @@ class Driver:
             except Exception:
                 pass
         print("Python " + sys.version.replace("\n", " "))
+        # A note for the first answer.
+        self.note = None
+        self.ipython = start_ipython(self) if ipython else None
 
     def interrupt(self, number, frame):
         # A signal while nothing is running is late, and must not hit the next evaluation.
@@ -144,7 +147,7 @@ class Driver:
     def read(self):
         if not self.code.is_there(self.code.number):
             raise Lost
-        self.run_background_tasks()
+        self.tasks.run_in_background()
         kind, _, head = self.frames.readline().rstrip(b"\n").partition(b" ")
         if not head or kind == b"Q":
             return None
@@ -162,7 +165,8 @@ class Driver:
             try:
                 self.running = True
                 self.pictures.prepare(code, self.hand)
-                value = self.run(code, name)
+                run = self.sources.reload if code.split()[:1] == [":reload"] else self.ipython or self.run
+                value = run(code, name)
                 if posix.getpid() == self.pid:
                     self.pictures.add_to(self.report, value, number, self.hand)
             finally:
@@ -182,6 +186,9 @@ class Driver:
             self.flush()
             posix._exit(int(failed))
         self.sources.add_to(self.report)
+        if self.note:
+            self.report["note"] = self.note
+            self.note = None
 
     def hand(self, function, *arguments):
         """Calls what is the session's own, traced and profiled as it asked for, which nothing of ours is: one step of an
@@ -238,8 +245,13 @@ class Driver:
         if value is None:
             return None
         builtins._ = value
+        self.show(value, compact(value, partial(self.hand, repr, value)))
+        return value
+
+    def show(self, value, text):
+        """Reports a value."""
         # Excludes subclasses, whose methods a program may have defined.
-        text = str.__add__("", self.hand(repr, value))
+        text = str.__add__("", text)
         kind = self.name(type(value))
         self.report = {"type": kind}
         if len(text) <= LONG:
@@ -248,7 +260,6 @@ class Driver:
             # Printed, like at Python's own prompt: output is kept whole, and can be read in parts.
             self.flush()
             self.out.write(encoded(text + "\n"))
-        return value
 
     def run_in_loop(self, tree, last, name):
         """Runs all of the code in the event loop of the session, which also runs the tasks of earlier evaluations."""
@@ -262,42 +273,8 @@ class Driver:
             tree.body.append(end)
         code = self.hand(compile, tree, name, "exec", TOP_LEVEL_AWAIT)
         self.awaits = True
-        if self.tasks is None or self.tasks.is_closed():
-            self.asyncio = self.hand(builtins.__import__, "asyncio")
-            self.tasks = self.asyncio.new_event_loop()
-        self.asyncio.set_event_loop(self.tasks)
-        task = self.tasks.create_task(self.hand(eval, code, space))
-        try:
-            self.hand(self.tasks.run_until_complete, task)
-            return space.pop(VALUE, None)
-        except KeyboardInterrupt:
-            # The program may clean up when it is cancelled. A second interrupt ends that too.
-            if task.cancel():
-                self.hand(self.tasks.run_until_complete, self.asyncio.wait([task]))
-            raise
-
-    def run_background_tasks(self):
-        """Runs the unfinished tasks of the session until the next frame arrives."""
-        if self.tasks is None or self.tasks.is_closed() or not self.asyncio.all_tasks(self.tasks):
-            return
-        number = self.frames.fileno()
-        posix.set_blocking(number, False)
-        try:
-            has_frame = self.frames.peek(1)
-        finally:
-            posix.set_blocking(number, True)
-        if has_frame:
-            return
-        arrived = self.tasks.create_future()
-        try:
-            self.tasks.add_reader(number, lambda: arrived.done() or arrived.set_result(None))
-            self.hand(self.tasks.run_until_complete, arrived)
-        except Exception:
-            # A task stopped the loop: reading waits instead.
-            pass
-        finally:
-            self.tasks.remove_reader(number)
-            self.put_aside()
+        self.tasks.complete(self.hand(eval, code, space))
+        return space.pop(VALUE, None)
 
     def name(self, kind):
         try:
@@ -320,11 +297,10 @@ class Driver:
 
     def explain(self, error, name, report):
         trace = error.__traceback__
-        # Frames of this driver and of the event loop come before those of the code.
         hides = (lambda file: file != name) if self.awaits else (lambda file: file == __file__)
         while trace is not None and hides(trace.tb_frame.f_code.co_filename):
             trace = trace.tb_next
-        syntax = isinstance(error, SyntaxError) and (trace is None or error.filename == name)
+        syntax = isinstance(error, SyntaxError) and error.filename in ((name, None) if trace is None else (name,))
         if syntax:
             trace = None
         self.remember_error(error, trace)
@@ -435,7 +411,7 @@ class Driver:
 
 PLACES = (("line", "lineno"), ("column", "offset"), ("end_line", "end_lineno"), ("end_column", "end_offset"))
 # The length limit of each kind of text: a marker that is too long is not recognised.
-LENGTHS = {"value": LONG, "exception": EXCEPTION, "message": EXCEPTION, "type": NAME, "changed": NAME, "pictures": EXCEPTION}
+LENGTHS = {"value": LONG, "exception": EXCEPTION, "message": EXCEPTION, "type": NAME, "changed": NAME, "pictures": EXCEPTION, "note": NAME}
 ESCAPES = dict((number, "\\u%04x" % number) for number in list(range(0x20)) + [0x7F, 0x22, 0x5C])
 
 
@@ -471,7 +447,7 @@ def bare():
     if sources and sources not in sys.path:
         # Last, like in a development installation, so that it shadows nothing.
         sys.path.append(sources)
-    for name in ("HOB_CODE_FD", "HOB_SOURCES", "HOB_PICTURES"):
+    for name in ("HOB_CODE_FD", "HOB_SOURCES", "HOB_PICTURES", "HOB_IPYTHON"):
         if "os" in sys.modules:
             sys.modules["os"].environ.pop(name, None)
         posix.environ.pop(name.encode(), None)
@@ -481,8 +457,9 @@ def bare():
 
 def start(nonce, frames, names):
     pictures = posix.environ.get(b"HOB_PICTURES", b"").decode(sys.getfilesystemencoding(), "surrogateescape")
+    ipython = b"HOB_IPYTHON" in posix.environ
     bare()
-    driver = Driver(nonce, frames, Library(names), pictures)
+    driver = Driver(nonce, frames, Library(names), pictures, ipython)
     try:
         driver.loop()
     except SystemExit:

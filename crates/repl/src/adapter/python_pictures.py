@@ -11,10 +11,13 @@ class Pictures:
     def __init__(self, directory):
         self.directory = directory
         self.files = []
+        # Pictures of the evaluation that IPython has drawn.
+        self.given = []
         self.is_quiet = False
 
     def prepare(self, code, hand):
         """Keeps `show` from warning that it opens no window."""
+        self.given = []
         if "pyplot" in code and not self.is_quiet:
             self.is_quiet = True
             warnings = hand(builtins.__import__, "warnings")
@@ -31,13 +34,13 @@ class Pictures:
         is_figure = any((kind.__module__, kind.__name__) == ("matplotlib.figure", "Figure") for kind in kinds)
         if is_figure and not any(one is value for one in figures):
             figures.append(value)
-        pictures = [hand(self.drawn, one) for one in figures[: self.EACH]]
+        pictures = self.given + [hand(self.drawn, one) for one in figures[: self.EACH]]
         for one in figures:
             if "matplotlib.pyplot" in sys.modules:
                 hand(sys.modules["matplotlib.pyplot"].close, one)
         if methods and not is_figure:
             pictures.append(hand(self.rendered, methods[0], value))
-        paths = [self.write(picture, name, number + 1) for number, picture in enumerate(pictures) if picture]
+        paths = [self.write(picture, name, number + 1) for number, picture in enumerate(pictures[: self.EACH]) if picture]
         if paths:
             report["pictures"] = "\n".join(paths)
 

@@ -437,11 +437,9 @@ impl Profiles {
         self.by_name.values()
     }
 
-    /// Returns the names for an error. Built-in profiles without a driver of their own serve no project, and most of
-    /// their programs are not installed.
+    /// Returns the names for an error.
     fn names(&self) -> String {
-        let listed = self.iter().filter(|it| it.origin != Origin::Builtin || it.driver != DriverKind::Prompt);
-        listed.map(|profile| profile.name.as_str()).collect::<Vec<_>>().join(", ")
+        self.iter().map(|profile| profile.name.as_str()).collect::<Vec<_>>().join(", ")
     }
 }
 
@@ -584,8 +582,10 @@ mod tests {
             Install it: apt-get install cabal-install ghc (or install both with ghcup).
             Or name another `profile`."#]]
         .assert_eq(&format!("{error}\n{}", error.hints().join("\n")));
-        expect![[r#"unknown profile "perl"; available: bash, cabal, ghci, node, python, stack"#]]
-            .assert_eq(&profiles.get("perl").expect_err("unknown").to_string());
+        expect![[
+            r#"unknown profile "perl"; available: bash, cabal, gdb, ghci, node, python, r, ruby, sqlite3, stack"#
+        ]]
+        .assert_eq(&profiles.get("perl").expect_err("unknown").to_string());
     }
 
     #[test]

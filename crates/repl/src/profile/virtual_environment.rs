@@ -90,7 +90,28 @@ impl Search<'_> {
             (Some(broken), Some(note)) => Some(format!("{broken} {note}")),
             (broken, note) => broken.or(note),
         };
+        if found.command.is_none() && found.note.is_none() {
+            found.note = self.of_main_worktree();
+        }
         found
+    }
+
+    /// Offers the environment of the main worktree to a linked one. It is not used automatically, because a package that was installed
+    /// there in editable mode would be the main worktree's.
+    fn of_main_worktree(&self) -> Option<String> {
+        let main = project::main_worktree(&self.cwd.canonicalize().ok()?)?;
+        if self.upwards().any(|dir| dir == main) {
+            return None;
+        }
+        let python = NAMES.iter().find_map(|name| match judge(&main, name) {
+            EnvironmentState::Usable(python) => Some(python),
+            _ => None,
+        })?;
+        let command = format!("[{:?}]", python.display().to_string());
+        Some(format!(
+            "This worktree has no virtual environment, but the main one has: repl_start with `command` {command} runs its Python. Modules \
+             that are installed there in editable mode are the main worktree's."
+        ))
     }
 
     /// Returns the directory of the project's modules, if that is `src`. Nothing in it runs before code imports it.

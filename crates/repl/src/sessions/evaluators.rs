@@ -14,7 +14,7 @@ pub(super) struct Evaluators(VecDeque<Evaluator>);
 /// The caller of an evaluation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Evaluator {
-    /// The agent's run or connection. All commands of people and scripts are one caller.
+    /// The agent's run or connection. `None` for people and scripts, whose commands are told apart by the name.
     id: Option<String>,
     name: String,
 }
@@ -23,11 +23,23 @@ impl Evaluator {
     fn from_caller(caller: &Caller) -> Evaluator {
         let name = caller.name.as_deref().map(project::visible);
         if caller.role != Role::Mcp {
-            return Evaluator { id: None, name: name.unwrap_or_else(|| "user".to_owned()) };
+            let user = || match terminal(caller.pid) {
+                Some(terminal) => format!("user at {terminal}"),
+                None => "user".to_owned(),
+            };
+            return Evaluator { id: None, name: name.unwrap_or_else(user) };
         }
         let id = caller.run.clone().unwrap_or_else(|| caller.connection.to_string());
         Evaluator { id: Some(id), name: name.unwrap_or_else(|| format!("an agent (process {})", caller.pid)) }
     }
+}
+
+/// Returns the terminal from which a process reads, such as `pts/3`.
+fn terminal(pid: u32) -> Option<String> {
+    let input = std::fs::read_link(format!("/proc/{pid}/fd/0")).ok()?;
+    let name =
+        input.to_str()?.strip_prefix("/dev/").filter(|name| name.starts_with("pts/") || name.starts_with("tty"))?;
+    Some(project::visible(name))
 }
 
 impl Evaluators {

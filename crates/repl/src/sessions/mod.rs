@@ -27,6 +27,7 @@ use process::output::OutputLog;
 use project::config::Limit;
 use project::{Caller, Limits};
 
+use crate::adapter::python::PythonShell;
 use crate::archive::Archive;
 pub use crate::default_session::DEFAULT_SESSION;
 use crate::error::ReplError;
@@ -63,6 +64,8 @@ pub struct ReplOptions {
     pub idle: Limit,
     /// Returns the sandbox of all sessions that start now.
     pub sandbox: Arc<dyn Fn() -> Option<SandboxMode> + Send + Sync>,
+    /// The shell of Python sessions.
+    pub python: PythonShell,
     /// Ends the sessions of a daemon that was killed.
     pub guard: Guard,
     /// Receives the events, if they are recorded.
@@ -82,6 +85,7 @@ impl Default for ReplOptions {
             default_profile: None,
             idle: ReplSettings::default().idle,
             sandbox: Arc::new(|| None),
+            python: PythonShell::Python,
             guard: Guard::SelfExe,
             journal: None,
             root: None,

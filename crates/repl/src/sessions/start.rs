@@ -221,6 +221,7 @@ impl Repl {
             env: request.env,
             component: request.component,
             sandbox: (self.options.sandbox)().or(request.sandbox),
+            python: self.options.python,
             default_profile: self.options.default_profile.as_deref(),
             memory_limit: self.options.limits.session_memory,
         };

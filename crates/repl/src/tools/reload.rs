@@ -1,4 +1,4 @@
-//! `repl_reload`: compiles changed modules and reports the difference in diagnostics.
+//! `repl_reload`: compiles changed modules and reports the difference in diagnostics; in Python, reloads them in order.
 
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -11,6 +11,7 @@ use serde_json::json;
 
 use super::{budget, caller, ghci_only, stay, with_heartbeat};
 use crate::load::LoadRecord;
+use crate::profile::DriverKind;
 use crate::query;
 use crate::result::Status;
 use crate::session::{EvalRequest, Handle, SessionState};
@@ -19,15 +20,15 @@ use crate::text;
 use diagnostics::Delta;
 use diagnostics::Diagnostic;
 
-/// Load edited Haskell modules. Returns new compiler messages in full, and one line for each message that is unchanged
-/// or gone. Starts the session if needed. Definitions made at the prompt are lost.
+/// Load edited Haskell or Python modules. GHCi lists new compiler messages in full, a line for each unchanged or gone one, and
+/// loses definitions made at the prompt. Python reloads changed modules, then those that import them.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Args {
     /// Session name (default "main").
     #[serde(alias = "name")]
     pub session: Option<String>,
-    /// Modules or files to load instead of the current ones.
+    /// Modules or files to load instead of the current (GHCi) or changed ones.
     #[serde(default)]
     pub targets: Vec<String>,
     /// How long to wait, in ms (default 20000).
@@ -47,7 +48,7 @@ pub(super) struct Output {
     pub eval: Option<u64>,
     /// True if everything compiled.
     pub ok: bool,
-    /// The compiler's summary.
+    /// The compiler's summary; in Python the reloaded modules in order, or the error.
     pub summary: String,
     /// The number of loads so far; pass it to repl_diagnostics as `since`.
     pub generation: u64,
@@ -75,10 +76,16 @@ impl Tool for Reload {
         let code = command(&args.targets)?;
         let started = self.0.ensure(caller(&cx)?, args.session.as_deref()).await?;
         let handle = started.handle;
-        ghci_only(&self.0, &handle)?;
+        let is_python = self.0.driver(&handle.info()) == Some(DriverKind::Python);
+        if !is_python {
+            ghci_only(&self.0, &handle)?;
+        }
         stay(&cx, &handle);
         let mut notes = started.notes;
         let info = super::start::wait_for_start(&cx, &handle, wait).await?;
+        if is_python {
+            return reload_python(&cx, &handle, &args.targets, notes, until).await;
+        }
         if started.fresh && args.targets.is_empty() {
             // A new session has just loaded everything: that load is the answer.
             notes.push("The session was started just now; its start was the load.".to_owned());
@@ -119,7 +126,7 @@ impl Tool for Reload {
             let _ = write!(text, "; {}; load {generation}", text::counts(&current));
         }
         match (output.status.is_final(), output.eval) {
-            (true, _) if *generation == 0 => {
+            (true, _) if *generation == 0 && output.summary.is_empty() => {
                 text.push_str("; nothing has been loaded: name modules or files in `targets`");
             }
             (true, _) => {}
@@ -150,6 +157,36 @@ impl Tool for Reload {
             Example { title: "Load one file", arguments: json!({"targets": ["src/Area.hs"]}), text: None },
         ]
     }
+}
+
+/// Lets hob's driver in Python reload the modules.
+async fn reload_python(
+    cx: &Context,
+    handle: &Handle,
+    targets: &[String],
+    mut notes: Vec<String>,
+    until: tokio::time::Instant,
+) -> Result<Output, ToolError> {
+    if let Some(target) = targets.iter().find(|target| target.contains(char::is_whitespace)) {
+        return Err(ToolError::user(format!("{target:?} in `targets` contains a blank."))
+            .hint("Give modules or files, such as shop.cart or src/shop/cart.py."));
+    }
+    let code = [":reload"].into_iter().chain(targets.iter().map(String::as_str)).collect::<Vec<_>>().join(" ");
+    let wait = until.saturating_duration_since(tokio::time::Instant::now());
+    let request = EvalRequest { wait, ..EvalRequest::new(code) };
+    let result = with_heartbeat(cx, "reloading", handle.eval(request)).await?;
+    notes.extend(result.notes);
+    let printed = [result.stdout.trim_end(), result.stderr.trim_end()].into_iter().filter(|text| !text.is_empty());
+    Ok(Output {
+        session: handle.info().name,
+        status: result.status,
+        eval: Some(result.eval),
+        ok: result.status == Status::Done,
+        summary: printed.collect::<Vec<_>>().join("\n"),
+        generation: 0,
+        delta: Delta::default(),
+        notes,
+    })
 }
 
 async fn output(

@@ -13,6 +13,7 @@ use project::config::Limit;
 use project::{Caller, Limits};
 use serde_json::{Value, json};
 
+use repl::adapter::python::PythonShell;
 use repl::session::Handle;
 use repl::{Repl, ReplOptions, tools};
 
@@ -42,7 +43,21 @@ impl Fixture {
         Fixture::with_options(ReplOptions { idle, ..ReplOptions::default() })
     }
 
-    fn with_options(options: ReplOptions) -> Fixture {
+    /// Python code runs in IPython, and the packages of the tests are installed. `None` without them.
+    pub(crate) fn ipython() -> Option<Fixture> {
+        let fixture = Fixture::with_options(ReplOptions { python: PythonShell::Ipython, ..ReplOptions::default() });
+        fixture.with_python_packages()
+    }
+
+    /// Activates the virtual environment with the packages of the tests.
+    pub(crate) fn with_python_packages(mut self) -> Option<Fixture> {
+        let venv = testkit::python_packages()?.display().to_string();
+        self.path = format!("{venv}/bin:{}", self.path);
+        self.env.insert("VIRTUAL_ENV".to_owned(), venv);
+        Some(self)
+    }
+
+    pub(crate) fn with_options(options: ReplOptions) -> Fixture {
         let dirs = [(); 2].map(|()| tempfile::tempdir().expect("a directory"));
         let output_dir = Some(dirs[0].path().join("output"));
         let repl = Repl::new(ReplOptions { guard: Guard::Without, output_dir, ..options });

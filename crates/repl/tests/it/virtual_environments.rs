@@ -139,6 +139,36 @@ async fn a_dependency_of_a_project_of_poetry_is_imported_in_the_first_evaluation
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_venv_of_the_main_worktree_is_offered_in_a_linked_one() {
+    let fixture = project();
+    make(&fixture);
+    std::fs::write(top(&fixture).join("setup.py"), "").expect("written");
+    let git = |args: &[&str]| run(&fixture, "git", &[&["-c", "user.name=t", "-c", "user.email=t@t"], args].concat());
+    git(&["init", "-q"]);
+    git(&["add", "setup.py"]);
+    git(&["commit", "-qm", "first"]);
+    git(&["worktree", "add", "-qb", "linked", &fixture.dirs[1].path().display().to_string()]);
+    let (text, _) = fixture.call_from(1, "repl_eval", json!({"code": "import dep"})).await;
+    let offer = "This worktree has no virtual environment, but the main one has: repl_start with `command` [\"/w0/.venv/bin/python\"] runs its \
+                 Python. Modules that are installed there in editable mode are the main worktree's.";
+    assert!(text.contains("No module named 'dep'") && text.ends_with(offer), "{text}");
+    let command = [top(&fixture).join(".venv/bin/python").display().to_string()];
+    fixture.call_from(1, "repl_start", json!({"session": "b", "command": command})).await;
+    let (text, full) =
+        fixture.call_from(1, "repl_eval", json!({"session": "b", "code": "import dep; dep.VALUE"})).await;
+    assert_eq!(full["value"], "42", "{text}");
+    // Its own comes first.
+    run(
+        &fixture,
+        "python3",
+        &["-m", "venv", "--without-pip", &fixture.dirs[1].path().join(".venv").display().to_string()],
+    );
+    let (text, _) = fixture.call_from(1, "repl_start", json!({"session": "c", "profile": "python"})).await;
+    assert!(text.ends_with("Python is that of .venv."), "{text}");
+    fixture.repl.shutdown().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_venv_that_came_with_the_checkout_is_not_run_by_itself() {
     let fixture = Fixture::new();
     let top = top(&fixture);

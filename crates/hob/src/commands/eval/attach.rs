@@ -172,7 +172,9 @@ fn is_complete(profile: &str, code: &str) -> bool {
     match profile {
         "python" => {
             // A block ends with an empty line.
-            let is_block = last.ends_with(':') || code.starts_with('@') || code.lines().any(|line| line.ends_with(':'));
+            let is_block = last.ends_with(':')
+                || ["@", "%%"].iter().any(|start| code.starts_with(start))
+                || code.lines().any(|line| line.ends_with(':'));
             !is_block && is_balanced(code, "#")
         }
         "node" => is_balanced(code, "//"),
@@ -257,6 +259,7 @@ mod tests {
             ("python", "def f():"),
             ("python", "if x:\n    y"),
             ("python", "@cache"),
+            ("python", "%%bash"),
             ("python", "'''\n'"),
             ("node", "function f() {"),
             ("node", "`a"),

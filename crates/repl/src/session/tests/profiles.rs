@@ -212,8 +212,7 @@ async fn python_names_modules_that_changed_after_their_import() {
     write("models.py", "A = 22");
     assert_eq!(
         notes("models.A", "1").await,
-        "models changed on disk after it was imported; importlib.reload(MODULE) loads the new version, and repl_restart starts \
-         the session again."
+        "models changed on disk after it was imported; repl_reload loads the new version, and then the modules that import it."
     );
     assert_eq!(notes("models.A", "1").await, "");
     assert_eq!(notes("import importlib; importlib.reload(models).A", "22").await, "");
@@ -223,6 +222,32 @@ async fn python_names_modules_that_changed_after_their_import() {
     // A deleted module keeps its version, and one of the standard library is not the project's.
     std::fs::remove_file(folder.path().join("views.py")).expect("removed");
     assert_eq!(notes("import json; views.models.A", "22").await, "");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn workers_of_python_run_as_those_of_a_bare_one() {
+    // The names in `__main__` show what the worker runs. A function of the session cannot reach a worker that is not forked.
+    let code = "import math, multiprocessing, sys\n\
+                def double(n): return 2 * n\n\n\
+                for method in ('spawn', 'forkserver', 'fork'):\n    \
+                    context = multiprocessing.get_context(method)\n    \
+                    with context.Pool(1) as pool:\n        \
+                        print(pool.map(math.sqrt, [4]))\n        \
+                        print(pool.map(eval, ['sorted(vars(__import__(\"sys\").modules[\"__main__\"]))'])[0] if method != 'fork' else '')\n        \
+                        print(pool.map(eval, ['__import__(\"os\").environ.get(\"HOB_CODE_FD\")']))\n    \
+                    worker = context.Process(target=double, args=(1,)); worker.start(); worker.join(); print(worker.exitcode)\n\n";
+    let folder = tempfile::tempdir().expect("a folder");
+    std::fs::write(folder.path().join("lines"), code).expect("written");
+    let lines = std::fs::File::open(folder.path().join("lines")).expect("written");
+    let bare = std::process::Command::new("python3").arg("-i").stdin(lines).output().expect("it is installed");
+    let bare = String::from_utf8_lossy(&bare.stdout).into_owned();
+    let session = session_in("python", folder.path());
+    let result = eval(&session, code).await;
+    assert_eq!((result.status, result.stdout.as_str()), (Status::Done, bare.as_str()), "{result:?}");
+    assert!(bare.starts_with("[2.0]\n") && bare.ends_with("\n0\n"), "{bare}");
+    assert_eq!(result.stderr.matches("Can't get attribute 'double'").count(), 2, "{result:?}");
+    assert!(!result.stderr.contains("hob"), "{result:?}");
+    session.stop("done").await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
