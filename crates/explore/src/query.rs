@@ -59,7 +59,7 @@ pub(crate) fn names(query: &str) -> Vec<Vec<String>> {
     }
     // `Change` inside a sentence is a name, `What` at its beginning is not.
     let is_plain = |at: usize, word: &str| {
-        PLAIN.contains(&word.to_lowercase().as_str()) && (at == 0 || !word.contains(char::is_uppercase))
+        PLAIN.contains(&word.to_lowercase().as_str()) && (at == 0 || word == "I" || !word.contains(char::is_uppercase))
     };
     let words = split_words(query).enumerate().filter(|(at, word)| !is_plain(*at, word));
     let mut words: Vec<String> = words.map(|(_, word)| word.to_owned()).collect();

@@ -134,7 +134,7 @@ impl Scout {
 #[derive(Debug, Args)]
 struct By {
     /// Who ranks: rules, model, or auto (a model where one is configured; the default)
-    #[arg(long, value_parser = ["auto", "rules", "model"], hide_possible_values = true)]
+    #[arg(long, value_name = "WHO", value_parser = ["auto", "rules", "model"], hide_possible_values = true)]
     selector: Option<String>,
     /// Record each decision for `hob explore`
     #[arg(long)]

@@ -119,7 +119,7 @@ fn a_model_that_fails_changes_nothing() {
     let project = project(Some(&server.url));
     let wide = ["teach", "areas", "--seeds", "total,area,unit", "--json", "--wait-ms", "4000", "--selector"];
     let scout = [&SCOUT[..5], &["--wait-ms", "4000", "--selector"]].concat();
-    for call in [&wide[..], &scout] {
+    for call in [&wide[..], &scout[..]] {
         let rules = facts(ask(&project, call, "rules"));
         for (behaviour, problem) in [
             (Behaviour::Closes, "connection"),
