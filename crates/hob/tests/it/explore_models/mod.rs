@@ -122,7 +122,7 @@ fn a_model_that_fails_changes_nothing() {
     for call in [&wide[..], &scout[..]] {
         let rules = facts(ask(&project, call, "rules"));
         for (behaviour, problem) in [
-            (Behaviour::Closes, "connection"),
+            (Behaviour::Closes, "127.0.0.1"),
             (Behaviour::Fails(500), "500"),
             (Behaviour::Fails(401), "401"),
             (Behaviour::Hangs, "no answer within"),
