@@ -180,13 +180,18 @@ impl Selection {
     }
 
     /// Returns the score of each candidate after a model's verdict; `None` for those that it dropped. The model's first
-    /// candidate gets the best score of the rules, its second one the next.
+    /// candidate gets the best score of the rules, its second one the next or a lower one.
     pub(crate) fn scores(&self, verdict: Option<&Verdict>) -> Vec<Option<i32>> {
         let ranked = self.ranked();
+        // Without equal scores, so that the model's order counts.
+        let lower = |last: &mut i32, (_, score): &(&Candidate, i32)| {
+            *last = (*score).min(*last - 1);
+            Some(*last)
+        };
+        let lowered: Vec<i32> = ranked.iter().scan(i32::MAX, lower).collect();
         let score = |one: &Candidate| match verdict {
             Some(Verdict::Selected { selected, .. }) => {
-                let place = selected.iter().position(|name| *name == one.name)?;
-                ranked.get(place).map(|(_, score)| *score)
+                lowered.get(selected.iter().position(|name| *name == one.name)?).copied()
             }
             _ => ranked.iter().find(|(other, _)| other.name == one.name).map(|(_, score)| *score),
         };

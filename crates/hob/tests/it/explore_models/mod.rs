@@ -193,7 +193,7 @@ fn a_file_of_the_worktree_replaces_the_built_in_node() {
     assert!(refused.stdout.contains("nodes/rate_edge.node.md"), "{refused:?}");
     let found = ask(&project, &SCOUT, "auto");
     assert_eq!((&found["selector"], found["model"]["problem"].is_string()), (&json!("rules"), true), "{found:#}");
-    let node = "---\ninput: { schema: { query: string, \"(*)\": any } }\noutput: { schema: { relevance: integer 1..5 } }\n---\nMine: {{ query }}\n";
+    let node = "---\ndescription: Mine.\ninput: { schema: { query: string, \"(*)\": any } }\noutput: { schema: { relevance: integer 1..5 } }\n---\nMine: {{ query }}\n";
     project.write("nodes/rate_edge.node.md", node);
     let found = ask(&project, &SCOUT, "model");
     assert!(server.requests().iter().all(|one| one.to_string().contains("Mine: What breaks")), "{found:#}");
