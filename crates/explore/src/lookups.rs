@@ -78,9 +78,14 @@ impl Lookups {
         Instant::now() >= self.until
     }
 
+    /// Returns the time that is left.
+    pub(crate) fn left(&self) -> Duration {
+        self.until.saturating_duration_since(Instant::now())
+    }
+
     /// Returns how long the next look-up may wait for a language server, in milliseconds.
     pub(crate) fn wait_ms(&self) -> u64 {
-        let left = self.until.saturating_duration_since(Instant::now());
+        let left = self.left();
         // Keeps time for the look-ups after this one.
         let wait = if self.is_patient { left.mul_f64(0.75) } else { Duration::ZERO };
         u64::try_from(wait.as_millis()).unwrap_or(u64::MAX)
@@ -88,8 +93,7 @@ impl Lookups {
 
     /// Awaits a look-up until the deadline; `None` if it is not ready in time.
     pub(crate) async fn limit<T>(&self, look_up: impl Future<Output = T>) -> Option<T> {
-        let left = self.until.saturating_duration_since(Instant::now());
-        tokio::time::timeout(left + GRACE, look_up).await.ok()
+        tokio::time::timeout(self.left() + GRACE, look_up).await.ok()
     }
 
     /// Adds the certainty of a look-up to the answer's.

@@ -57,8 +57,12 @@ pub(crate) fn names(query: &str) -> Vec<Vec<String>> {
     if !quoted.is_empty() {
         return vec![quoted];
     }
-    let mut words: Vec<String> =
-        split_words(query).filter(|word| !PLAIN.contains(&word.to_lowercase().as_str())).map(str::to_owned).collect();
+    // `Change` inside a sentence is a name, `What` at its beginning is not.
+    let is_plain = |at: usize, word: &str| {
+        PLAIN.contains(&word.to_lowercase().as_str()) && (at == 0 || word == "I" || !word.contains(char::is_uppercase))
+    };
+    let words = split_words(query).enumerate().filter(|(at, word)| !is_plain(*at, word));
+    let mut words: Vec<String> = words.map(|(_, word)| word.to_owned()).collect();
     let mut seen = std::collections::BTreeSet::new();
     words.retain(|word| seen.insert(word.clone()));
     words.truncate(MOST_WORDS);
@@ -105,6 +109,7 @@ mod tests {
         assert_eq!(named("Where is `area` used by What?"), [["area"]]);
         assert_eq!(named("Does geo::Shape or total_area change?")[0], ["geo::Shape", "total_area"]);
         assert_eq!(named("may area change?"), [["may", "area"]]);
+        assert_eq!(named("What breaks if I add a variant to Change?")[0], ["Change"]);
         assert!(named("what breaks if I change this?").is_empty());
     }
 }

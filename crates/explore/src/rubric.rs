@@ -34,7 +34,7 @@ impl Change {
 }
 
 /// A tag of a pointer. The ten names are those of the predecessor.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Deserialize, Serialize, JsonSchema)]
 #[schemars(inline)]
 pub(crate) enum Tag {
     Exhaustive,
@@ -74,6 +74,18 @@ pub(crate) enum UseKind {
     TypeFamily,
     /// A place that reaches the change through another definition.
     Indirect,
+}
+
+impl UseKind {
+    /// Returns the name in the documentation.
+    pub(crate) fn name(self) -> &'static str {
+        row_of(self).name
+    }
+
+    /// Returns the kind of this name; [`UseKind::Indirect`] for an unknown one.
+    pub(crate) fn by_name(name: &str) -> UseKind {
+        ROWS.iter().find(|row| row.name == name).map_or(UseKind::Indirect, |row| row.kind)
+    }
 }
 
 /// A row of the table.
@@ -136,10 +148,14 @@ pub(crate) struct Rating {
 /// The least risk that needs an action.
 const ACTS: u8 = 3;
 
+fn row_of(kind: UseKind) -> &'static Row {
+    ROWS.iter().find(|row| row.kind == kind).unwrap_or(&ROWS[ROWS.len() - 1])
+}
+
 /// Rates a use at a distance from the change.
 pub(crate) fn rate(change: Change, kind: UseKind, depth: usize) -> Rating {
     let column = Change::ALL.iter().position(|one| *one == change).unwrap_or_default();
-    let row = ROWS.iter().find(|row| row.kind == kind).unwrap_or(&ROWS[ROWS.len() - 1]);
+    let row = row_of(kind);
     let risk = row.risks[column];
     let near = 5_usize.saturating_sub(depth * 2 + usize::from(risk < ACTS));
     Rating {

@@ -2,12 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use code::facts::{Certainty, Need, Symbol};
+use code::facts::{Certainty, KnownDefinitions, Need, Symbol};
 use code::tools::Questions;
 use mcp::tool::{Context, ToolError};
 
 use crate::lookups::{Head, Lookups, Unresolved};
 use crate::position::Position;
+use crate::select::decision::{Candidate, Decision, Relation, Selection};
+use crate::select::{DecisionReport, Selector};
 use crate::walk::{Action, Edge, Event, Stopped, Walk};
 
 /// Which names of a definition the walk follows.
@@ -49,25 +51,22 @@ pub(crate) struct ReadingList {
     /// The best definitions that the budget left out.
     pub next: Vec<Symbol>,
     pub stopped: Stopped,
+    pub selected: DecisionReport,
     pub head: Head,
 }
 
-/// The scores of names: a type in a signature or a type's declaration, a called function, a type in a body.
-const SIGNATURE: i32 = 8;
-const CALL: i32 = 5;
-const BODY: i32 = 4;
-/// The additional scores of a verified name, and of one that has a word of the topic.
-const VERIFIED: i32 = 1;
-const ON_TOPIC: i32 = 3;
 /// The maximum number of definitions and names that a list adds to its units.
 const MOST_NEXT: usize = 10;
 const MOST_EXTERNAL: usize = 50;
+/// The maximum number of candidates of a decision, the best by the rules. The others keep their scores.
+const MOST_CANDIDATES: usize = 40;
 
 /// Walks from the seeds and returns the list.
 pub(crate) async fn reading_list(
     questions: &Questions,
     cx: &Context,
     request: &Request,
+    mut selector: Selector,
 ) -> Result<ReadingList, ToolError> {
     let mut lookups = Lookups::new(cx, request.wait_ms);
     if let Some(path) = &request.path {
@@ -78,10 +77,10 @@ pub(crate) async fn reading_list(
         let problems: Vec<&str> = unresolved.iter().map(|one| one.problem.as_str()).collect();
         return Err(ToolError::user(format!("no seed is defined here: {}", problems.join("; "))));
     }
-    let topic: Vec<String> = split_words(&request.topic).collect();
     let mut known: BTreeMap<Position, (Symbol, String)> = BTreeMap::new();
     let entries: Vec<Position> = seeds.iter().map(Position::of_symbol).collect();
     known.extend(seeds.into_iter().map(|seed| (Position::of_symbol(&seed), (seed, "a seed".to_owned()))));
+    let known_names = KnownDefinitions::default();
     let mut external: Vec<String> = Vec::new();
     let mut walk = Walk::new(request.budget, request.max_depth);
     let mut event = Event::Begin(entries);
@@ -96,20 +95,21 @@ pub(crate) async fn reading_list(
                 event = Event::Late;
                 continue;
             }
-            match lookups.limit(questions.needs(cx, &symbol, lookups.wait_ms())).await {
+            match lookups.limit(questions.needs(cx, &symbol, &known_names, lookups.wait_ms())).await {
                 Some(Ok(found)) => {
                     lookups.add(found.basis);
                     external.extend(found.external);
-                    for need in found.needs {
-                        let is_followed = if need.is_type { request.follow.types } else { request.follow.calls };
-                        let to = Position::of_symbol(&need.symbol);
-                        if !is_followed || to == node {
-                            continue;
-                        }
-                        let score = score(&symbol, &need, &topic);
+                    let is_followed =
+                        |need: &Need| if need.is_type { request.follow.types } else { request.follow.calls };
+                    let to = |need: &Need| Position::of_symbol(&need.symbol);
+                    let needs: Vec<Need> =
+                        found.needs.into_iter().filter(|need| is_followed(need) && to(need) != node).collect();
+                    let selection = selection(&request.topic, &symbol, walk.depth(&node), &needs);
+                    let scores = decide(&mut selector, selection, &lookups).await;
+                    for (need, score) in needs.into_iter().zip(scores) {
+                        edges.push(Edge { to: to(&need), score });
                         let why = reason(&symbol, &need);
-                        known.entry(to.clone()).or_insert((need.symbol, why));
-                        edges.push(Edge { to, score });
+                        known.entry(to(&need)).or_insert((need.symbol, why));
                     }
                 }
                 Some(Err(ToolError::User { message, .. })) => lookups.doubt(format!("{}: {message}", symbol.label)),
@@ -139,21 +139,66 @@ pub(crate) async fn reading_list(
         Some(Unit { symbol: symbol.clone(), depth: *depth, why: why.clone() })
     };
     let units = places.iter().filter_map(unit).collect();
-    Ok(ReadingList { units, order, external, unresolved, next, stopped, head: lookups.into_head() })
+    let selected = selector.finish().await?;
+    Ok(ReadingList { units, order, external, unresolved, next, stopped, selected, head: lookups.into_head() })
 }
 
-fn score(from: &Symbol, need: &Need, topic: &[String]) -> i32 {
-    let base = if !need.is_type {
-        CALL
-    } else if from.kind.is_type() || is_in_signature(from, need) {
-        SIGNATURE
-    } else {
-        BODY
+/// Returns the score of each candidate; `None` for those that a model dropped.
+async fn decide(selector: &mut Selector, selection: Selection, lookups: &Lookups) -> Vec<Option<i32>> {
+    let mut scores = selection.scores(None);
+    if selector.room() == 0 || scores.is_empty() {
+        return scores;
+    }
+    let best: Vec<String> =
+        selection.ranked().into_iter().take(MOST_CANDIDATES).map(|(one, _)| one.name.clone()).collect();
+    let is_asked = |one: &Candidate| best.contains(&one.name);
+    let mut asked = selection.clone();
+    asked.candidates.retain(is_asked);
+    let verdicts = selector.decide(vec![Decision::SelectSymbols(asked.clone())], || lookups.left()).await;
+    let places: Vec<usize> = (0..scores.len()).filter(|at| is_asked(&selection.candidates[*at])).collect();
+    for (place, score) in places.into_iter().zip(asked.scores(verdicts[0].as_ref())) {
+        scores[place] = score;
+    }
+    scores
+}
+
+/// Returns the facts for the decision about a definition's neighbours.
+fn selection(topic: &str, from: &Symbol, depth: usize, needs: &[Need]) -> Selection {
+    let location = |symbol: &Symbol| format!("{}:{}", symbol.file, symbol.line);
+    let candidate = |need: &Need| {
+        let symbol = &need.symbol;
+        let is_unique = needs.iter().filter(|other| other.symbol.label == symbol.label).count() == 1;
+        let place = format!("{}:{}:{}", symbol.file, symbol.line, symbol.column);
+        Candidate {
+            name: if is_unique { symbol.label.clone() } else { format!("{} ({place})", symbol.label) },
+            location: location(symbol),
+            kind: symbol.kind.word().to_owned(),
+            signature: symbol.signature.clone(),
+            relation: relation(from, need),
+            verified: need.certainty == Certainty::Verified,
+        }
     };
-    let verified = if need.certainty == Certainty::Verified { VERIFIED } else { 0 };
-    let name: Vec<String> = split_words(&need.symbol.label).collect();
-    let on_topic = if name.iter().any(|word| topic.contains(word)) { ON_TOPIC } else { 0 };
-    base + verified + on_topic
+    Selection {
+        topic: topic.to_owned(),
+        symbol: from.label.clone(),
+        location: location(from),
+        signature: from.signature.clone(),
+        doc: from.doc.clone(),
+        depth,
+        candidates: needs.iter().map(candidate).collect(),
+    }
+}
+
+fn relation(from: &Symbol, need: &Need) -> Relation {
+    if !need.is_type {
+        Relation::Call
+    } else if from.kind.is_type() {
+        Relation::Field
+    } else if is_in_signature(from, need) {
+        Relation::Signature
+    } else {
+        Relation::Body
+    }
 }
 
 fn is_in_signature(from: &Symbol, need: &Need) -> bool {
@@ -162,31 +207,12 @@ fn is_in_signature(from: &Symbol, need: &Need) -> bool {
 }
 
 fn reason(from: &Symbol, need: &Need) -> String {
-    let what = if !need.is_type {
-        "called by"
-    } else if from.kind.is_type() {
-        "a type in"
-    } else if is_in_signature(from, need) {
-        "in the signature of"
-    } else {
-        "a type in the body of"
+    let what = match relation(from, need) {
+        Relation::Call => "called by",
+        Relation::Field => "a type in",
+        Relation::Signature => "in the signature of",
+        Relation::Body => "a type in the body of",
     };
     let doubt = if need.certainty == Certainty::Verified { "" } else { ", by syntax only" };
     format!("{what} {} ({}:{}{doubt})", from.label, from.file, need.line)
-}
-
-/// Returns the words of a text in lower case; `ShapeKind` and `shape_kind` are two words.
-fn split_words(text: &str) -> impl Iterator<Item = String> {
-    let mut split = String::with_capacity(text.len());
-    let mut before = ' ';
-    for c in text.chars() {
-        if c.is_uppercase() && before.is_lowercase() {
-            split.push(' ');
-        }
-        split.push(if c.is_alphanumeric() { c } else { ' ' });
-        before = c;
-    }
-    // Shorter words are rarely specific.
-    let words: Vec<String> = split.split(' ').filter(|word| word.len() > 2).map(str::to_lowercase).collect();
-    words.into_iter()
 }

@@ -7,11 +7,12 @@ use std::collections::{BTreeMap, BTreeSet};
 /// The score that each step away from the entry points costs.
 const STEP: i32 = 3;
 
-/// A way to a node, with the score that it gives the node.
+/// A way to a node.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Edge<K> {
     pub to: K,
-    pub score: i32,
+    /// The score that it gives the node; `None` for a node that was dropped: this way alone does not lead to a visit.
+    pub score: Option<i32>,
 }
 
 /// An input of the walk.
@@ -88,7 +89,7 @@ impl<K: Ord + Clone> Walk<K> {
         match event {
             Event::Begin(entries) => {
                 for entry in entries {
-                    self.reach(entry, 0, i32::MAX / 2);
+                    self.reach(entry, 0, Some(i32::MAX / 2));
                 }
             }
             Event::Neighbours { of, edges } => {
@@ -117,22 +118,31 @@ impl<K: Ord + Clone> Walk<K> {
         Action::Visit { node, expand }
     }
 
+    /// Returns true if a way with this score from a node could still lead to a visit within the budget.
+    pub(crate) fn has_room(&self, from: &K, score: i32) -> bool {
+        let rank = rank(score, self.depth(from) + 1);
+        let is_new = |node: &K| self.nodes.get(node).is_some_and(|state| !state.is_visited);
+        let better = self.frontier.iter().take_while(|(Reverse(other), _)| *other > rank);
+        better.filter(|(_, node)| is_new(node)).count() < self.budget.saturating_sub(self.visited.len())
+    }
+
     /// Records a way to a node. A shorter way corrects its depth and the depths of all nodes behind it.
-    fn reach(&mut self, to: K, depth: usize, score: i32) {
+    fn reach(&mut self, to: K, depth: usize, score: Option<i32>) {
         let mut open = vec![(to, depth, score)];
         while let Some((to, depth, score)) = open.pop() {
             let Some(node) = self.nodes.get_mut(&to) else {
+                let Some(score) = score else { continue };
                 self.frontier.insert((Reverse(rank(score, depth)), to.clone()));
                 self.nodes.insert(to, Node { depth, score, is_visited: false, is_expanded: false, next: Vec::new() });
                 continue;
             };
             let before = (Reverse(rank(node.score, node.depth)), to.clone());
             let is_shorter = depth < node.depth;
-            node.score = node.score.max(score);
+            node.score = node.score.max(score.unwrap_or(i32::MIN));
             node.depth = node.depth.min(depth);
             let after = (Reverse(rank(node.score, node.depth)), to);
             if is_shorter {
-                open.extend(node.next.iter().map(|next| (next.clone(), depth + 1, i32::MIN / 2)));
+                open.extend(node.next.iter().map(|next| (next.clone(), depth + 1, None)));
             }
             // A node at the maximum depth was visited without its neighbours. A shorter way leads to them.
             if !node.is_visited || !node.is_expanded && node.depth < self.max_depth {
@@ -209,7 +219,7 @@ mod tests {
                 Action::End(stopped) => return (walk, stopped),
                 Action::Visit { node, expand } => {
                     let all = graph.get(node).filter(|_| expand).into_iter().flatten();
-                    let edges = all.map(|(to, score)| Edge { to: *to, score: *score }).collect();
+                    let edges = all.map(|(to, score)| Edge { to: *to, score: Some(*score) }).collect();
                     event = Event::Neighbours { of: node, edges };
                 }
             }
@@ -222,14 +232,6 @@ mod tests {
         let (walk, stopped) = walked(&graph, &["a"], 10, 5);
         assert_eq!(walk.visited(), ["a", "high", "deep", "low"]);
         assert_eq!(stopped, Stopped::Done);
-    }
-
-    /// The predecessor ended the walk at the first symbol without candidates.
-    #[test]
-    fn a_node_without_neighbours_does_not_end_the_walk() {
-        let graph = Graph::from([("a", vec![("leaf", 9), ("b", 1)]), ("b", vec![("c", 1)])]);
-        let (walk, _) = walked(&graph, &["a"], 10, 5);
-        assert_eq!(walk.visited(), ["a", "leaf", "b", "c"]);
     }
 
     /// The predecessor gave a node the depth at which it was seen first.
@@ -277,6 +279,18 @@ mod tests {
     }
 
     #[test]
+    fn a_dropped_node_is_not_visited_and_stays_a_dependency() {
+        let mut walk = Walk::new(9, 9);
+        walk.apply(Event::Begin(vec!["a"]));
+        let edges = vec![Edge { to: "b", score: None }, Edge { to: "c", score: Some(1) }];
+        assert_eq!(walk.apply(Event::Neighbours { of: "a", edges }), Action::Visit { node: "c", expand: true });
+        // Another way leads to it.
+        let edges = vec![Edge { to: "b", score: Some(1) }];
+        assert_eq!(walk.apply(Event::Neighbours { of: "c", edges }), Action::Visit { node: "b", expand: true });
+        assert_eq!(walk.dependencies_first(), ["b", "c", "a"]);
+    }
+
+    #[test]
     fn a_late_walk_keeps_its_nodes() {
         let mut walk = Walk::new(9, 9);
         assert_eq!(walk.apply(Event::Begin(vec!["a"])), Action::Visit { node: "a", expand: true });
@@ -307,7 +321,7 @@ mod tests {
         let mut event = Event::Begin(vec![0]);
         while let Action::Visit { node, expand } = walk.apply(event) {
             let all = graph.get(&node).filter(|_| expand).into_iter().flatten();
-            let mut edges: Vec<Edge<usize>> = all.map(|(to, score)| Edge { to: *to, score: *score }).collect();
+            let mut edges: Vec<Edge<usize>> = all.map(|(to, score)| Edge { to: *to, score: Some(*score) }).collect();
             if is_reversed {
                 edges.reverse();
             }

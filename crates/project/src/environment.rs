@@ -88,9 +88,10 @@ const ALLOWED: &[&str] = &[
     "PGSERVICE",
 ];
 
-/// Variables for short-lived programs run on a caller's behalf (git, for a fetch), not for sessions: the location of
-/// keys, and the current issue.
-const FOR_QUESTIONS: &[&str] = &["SSH_AUTH_SOCK", "GIT_SSH_COMMAND", "HOB_ISSUE"];
+/// Variables for tools and short-lived programs run on a caller's behalf (git, for a fetch), not for sessions: the location of
+/// keys, the current issue, and those of Tidepool's control server.
+const FOR_QUESTIONS: &[&str] =
+    &["SSH_AUTH_SOCK", "GIT_SSH_COMMAND", "HOB_ISSUE", "GEMMA_ENDPOINT", "TEACHING_ENABLED", "TEACHING_OUTPUT_DIR"];
 
 /// Names that would be allowed but carry secrets.
 const DENIED: &[&str] = &["*TOKEN*", "*SECRET*", "*PASSWORD*", "*PASSWD*", "*CREDENTIAL*", "*_KEY", "*APIKEY*"];

@@ -7,7 +7,7 @@ mod judged;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::ops::Range;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::answer::{Texts, define};
 use crate::definition::{Definition, definition, functions, tell_functions};
@@ -109,8 +109,38 @@ struct CallForm {
     own: Vec<String>,
 }
 
+/// The definitions that a walk has looked up, by name. A file that changes during the walk is not read again.
+#[derive(Debug, Clone, Default)]
+pub struct KnownDefinitions(Arc<Mutex<BTreeMap<String, Vec<Definition>>>>);
+
+impl KnownDefinitions {
+    /// Returns all definitions of some names, and searches only those that are not known.
+    fn declared(
+        &self,
+        scope: &Scope,
+        names: &HashSet<&[u8]>,
+    ) -> (BTreeMap<String, Vec<Definition>>, usize, Vec<Skipped>) {
+        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let text = |name: &[u8]| String::from_utf8_lossy(name).into_owned();
+        let new: HashSet<&[u8]> = names.iter().copied().filter(|name| !known.contains_key(&text(name))).collect();
+        let (mut all, files, skipped) =
+            if new.is_empty() { (BTreeMap::new(), 0, Vec::new()) } else { declared(scope, &new) };
+        // A search that was cut off is made again.
+        if !scope.is_over() {
+            known.extend(new.iter().map(|name| (text(name), all.get(&text(name)).cloned().unwrap_or_default())));
+        }
+        all.extend(names.iter().filter_map(|name| Some((text(name), known.get(&text(name))?.clone()))));
+        (all, files, skipped)
+    }
+}
+
 /// Returns the callees of a name's definitions, and the types that these name if `with_types`.
-pub(crate) fn callees(scope: &Scope, asked: &str, with_types: bool) -> Result<Callees, NoAnswer> {
+pub(crate) fn callees(
+    scope: &Scope,
+    asked: &str,
+    with_types: bool,
+    known: Option<&KnownDefinitions>,
+) -> Result<Callees, NoAnswer> {
     let found = define(scope, asked)?;
     if found.definitions.is_empty() {
         let problem = format!("`{}` is {}, so its body is unknown", found.question.name, found.undefined());
@@ -137,7 +167,10 @@ pub(crate) fn callees(scope: &Scope, asked: &str, with_types: bool) -> Result<Ca
     }
     let names: HashSet<&[u8]> = called.iter().map(|(called, _)| called.name.as_bytes()).collect();
     let whole = Scope { below: scope.root.clone(), ..scope.clone() };
-    let (declared, files, others) = declared(&whole, &names);
+    let (declared, files, others) = match known {
+        Some(known) => known.declared(&whole, &names),
+        None => declared(&whole, &names),
+    };
     skipped.extend(others.into_iter().filter(|one| !skipped.contains(one)).collect::<Vec<_>>());
     skipped.sort();
     let mut callees: Vec<Callee> = Vec::new();
@@ -374,6 +407,12 @@ fn declared(scope: &Scope, names: &HashSet<&[u8]>) -> (BTreeMap<String, Vec<Defi
     (found, searched.files, skipped)
 }
 
+/// The words before a declared name in Rust; a field or variant has none.
+const RUST_DECLARING: [&[u8]; 15] = [
+    b"fn", b"struct", b"enum", b"union", b"trait", b"type", b"const", b"static", b"mut", b"mod", b"macro", b"pub",
+    b"crate", b"as", b"ref",
+];
+
 /// True if the text before a name in its line permits a declaration. It avoids parsing files that only call the name.
 fn may_declare(language: Language, text: &[u8], start: usize) -> bool {
     // Only the adjacent text is examined, because a line may be as long as its file.
@@ -389,6 +428,11 @@ fn may_declare(language: Language, text: &[u8], start: usize) -> bool {
             text[after..].trim_ascii_start().starts_with(b"=")
         }
         (Some(b':' | b'('), Language::C | Language::Cpp) => true,
+        (Some(last), Language::Rust) if is_word(*last) => {
+            let start = before.iter().rposition(|byte| !is_word(*byte)).map_or(0, |at| at + 1);
+            RUST_DECLARING.contains(&&before[start..])
+        }
+        (Some(last), Language::Rust) => b")!{,;}".contains(last),
         (Some(last), _) => is_word(*last) || b"*&)!>~{,;}".contains(last),
     }
 }

@@ -11,6 +11,7 @@ use memchr::memmem::Finder;
 
 use self::declared::Declared;
 use crate::answer::{LineOptions, Texts, define};
+pub use crate::callees::KnownDefinitions;
 use crate::head::Head;
 use crate::in_test::is_test_file;
 use crate::judgement::Verdict;
@@ -306,13 +307,20 @@ impl Questions {
         .await
     }
 
-    /// Returns the types and functions that a definition names.
+    /// Returns the types and functions that a definition names. `known` keeps the definitions of names for the questions of one
+    /// walk.
     ///
     /// # Errors
     /// If the definition no longer exists.
-    pub async fn needs(&self, cx: &Context, symbol: &Symbol, wait_ms: u64) -> Result<NeedFacts, ToolError> {
+    pub async fn needs(
+        &self,
+        cx: &Context,
+        symbol: &Symbol,
+        known: &KnownDefinitions,
+        wait_ms: u64,
+    ) -> Result<NeedFacts, ToolError> {
         let name = symbol.question();
-        let asked = BodyQuestion { name: &name, with_types: true, wait_ms: Some(wait_ms) };
+        let asked = BodyQuestion { name: &name, with_types: true, known: Some(known.clone()), wait_ms: Some(wait_ms) };
         let (_, found, judged) = judged_callees(self, cx, &asked).await?;
         // A name that the project does not define leads nowhere, so its verdict says nothing about the needs.
         let verdicts = found.callees.iter().filter(|one| !one.is_external()).map(|one| one.verdict);

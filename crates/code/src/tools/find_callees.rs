@@ -11,7 +11,7 @@ use serde_json::json;
 use super::judged::{are_unchanged, due, unsettled};
 use super::uses::why;
 use super::{DefinitionOut, Questions, display_path, searched};
-use crate::callees::{Callee, Callees, callees, judge};
+use crate::callees::{Callee, Callees, KnownDefinitions, callees, judge};
 use crate::head::{Head, counted};
 use crate::judgement::{Judgement, Verdict, is_zero};
 use crate::search::Scope;
@@ -99,7 +99,7 @@ impl Tool for FindCallees {
 
     async fn call(&self, cx: Context, args: Args) -> Result<Output, ToolError> {
         let since = Instant::now();
-        let asked = BodyQuestion { name: &args.name, with_types: false, wait_ms: args.wait_ms };
+        let asked = BodyQuestion { name: &args.name, with_types: false, known: None, wait_ms: args.wait_ms };
         let (scope, found, judged) = judged_callees(&self.0, &cx, &asked).await?;
         Ok(output(&args, &scope, &found, &judged, since))
     }
@@ -119,6 +119,8 @@ pub(crate) struct BodyQuestion<'a> {
     pub name: &'a str,
     /// True if the types that it names are included.
     pub with_types: bool,
+    /// The definitions that are known from earlier questions.
+    pub known: Option<KnownDefinitions>,
     pub wait_ms: Option<u64>,
 }
 
@@ -132,8 +134,10 @@ pub(crate) async fn judged_callees(
     let mut again = true;
     loop {
         let (name, with_types) = (asked.name.to_owned(), asked.with_types);
-        let (scope, mut found) =
-            searched(questions, cx, None, move |scope| Ok((scope.clone(), callees(scope, &name, with_types)?))).await?;
+        // A change of files makes the known definitions doubtful.
+        let known = asked.known.clone().filter(|_| again);
+        let search = move |scope: &Scope| Ok((scope.clone(), callees(scope, &name, with_types, known.as_ref())?));
+        let (scope, mut found) = searched(questions, cx, None, search).await?;
         let call = Call { pool: &questions.pool, cx, scope: &scope, until };
         let (mut judged, texts) = judge(&call, &mut found).await;
         if judged.is_certain && !are_unchanged(questions, cx, texts).await? {

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use ::code::tools::Questions;
 use ::hooks::service::{AgentContext, PersonAnswering, PersonQuestion};
+use ::nodes::tools::Nodes;
 use mcp::prompt::{AnyPrompt, Prompts};
 use mcp::resource::{Resources, TemplateError};
 use mcp::server::Server;
@@ -43,6 +44,8 @@ pub(crate) struct Capabilities {
     pub facts: Option<Box<dyn Fn(&str, &Path) -> BoxFuture<'static, Option<String>> + Send + Sync>>,
     /// The answers about code, for other parts.
     pub code: Option<Arc<Questions>>,
+    /// The nodes with their models, for other parts.
+    pub nodes: Option<Arc<Nodes>>,
     /// Returns the names of the sessions that would be lost if the daemon ended.
     pub sessions: Option<Box<dyn Fn() -> Vec<String> + Send + Sync>>,
     pub http_identity: Option<Arc<dyn HttpIdentity>>,

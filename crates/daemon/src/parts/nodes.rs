@@ -46,6 +46,7 @@ impl Part for NodesPart {
         let listed = nodes.clone();
         setup.register(Capabilities {
             live_tools: Some(Arc::new(NodeFiles(nodes.clone()))),
+            nodes: Some(nodes.clone()),
             rows: Some(Box::new(move |_| {
                 let rooms = Rooms { nodes: figures.add_to(listed.rows()), ..Rooms::default() };
                 Box::pin(std::future::ready(rooms))

@@ -19,6 +19,8 @@ use crate::position::Position;
 use crate::prove::{Compiling, Order, Proof};
 use crate::query;
 use crate::rubric::{Change, UseKind, rate};
+use crate::select::decision::{Decision, EdgeFacts, Verdict};
+use crate::select::{DecisionReport, Selector};
 use crate::walk::{Action, Edge, Event, Stopped, Walk};
 
 /// Lines of a file: the path relative to the root, the first and the last line.
@@ -97,6 +99,7 @@ pub(crate) struct Impact {
     pub stopped: Stopped,
     /// The command that proved pointers.
     pub proved_by: Option<&'static str>,
+    pub selected: DecisionReport,
     pub head: Head,
 }
 
@@ -120,6 +123,8 @@ struct Reached {
     how: Option<String>,
     /// The definition whose use this is.
     from: Symbol,
+    /// The relevance by a model, otherwise the rubric's.
+    relevance: Option<u8>,
 }
 
 /// Walks from the changed definitions and returns the impact.
@@ -128,6 +133,7 @@ pub(crate) async fn impact(
     compiling: Option<&Compiling>,
     cx: &Context,
     request: &Request,
+    selector: Selector,
 ) -> Result<Impact, ToolError> {
     let mut lookups = Lookups::new(cx, request.wait_ms);
     if let Some(path) = &request.path {
@@ -139,9 +145,11 @@ pub(crate) async fn impact(
         questions,
         cx,
         change,
+        query: &request.query,
         path: request.path.as_deref(),
+        selector,
         nodes: BTreeMap::new(),
-        followed: BTreeSet::new(),
+        followed: BTreeMap::new(),
         mentions: BTreeSet::new(),
     };
     // A changed test is run, but its own uses are not concerned.
@@ -164,8 +172,13 @@ pub(crate) async fn impact(
             event = Event::Late;
             continue;
         }
-        let edges =
-            if expand { search.neighbours(&node, walk.depth(&node), &mut lookups).await? } else { Some(Vec::new()) };
+        let depth = walk.depth(&node);
+        // The uses of a definition are not looked up if better ones fill the budget.
+        let edges = if expand && (depth == 0 || walk.has_room(&node, search.best_score(depth))) {
+            search.neighbours(&node, depth, &mut lookups).await?
+        } else {
+            Some(Vec::new())
+        };
         event = match edges {
             Some(edges) => Event::Neighbours { of: node, edges },
             None => Event::Late,
@@ -230,6 +243,7 @@ pub(crate) async fn impact(
         left,
         stopped,
         proved_by,
+        selected: search.selector.finish().await?,
         head: lookups.into_head(),
     })
 }
@@ -325,10 +339,12 @@ struct Search<'a> {
     questions: &'a Questions,
     cx: &'a Context,
     change: Change,
+    query: &'a str,
     path: Option<&'a str>,
+    selector: Selector,
     nodes: BTreeMap<Position, Node>,
-    /// The definitions whose uses were searched.
-    followed: BTreeSet<Position>,
+    /// The definitions whose uses were searched, with the ways to them.
+    followed: BTreeMap<Position, Vec<Edge<Position>>>,
     /// Comments and strings that mention a changed definition.
     mentions: BTreeSet<MentionLine>,
 }
@@ -348,8 +364,9 @@ impl Search<'_> {
                 None => return Ok(Some(Vec::new())),
             },
         };
-        if !self.followed.insert(Position::of_symbol(&symbol)) {
-            return Ok(Some(Vec::new()));
+        let place = Position::of_symbol(&symbol);
+        if let Some(edges) = self.followed.get(&place) {
+            return Ok(Some(edges.clone()));
         }
         let mut found = Vec::new();
         let mut has_matches = false;
@@ -359,7 +376,7 @@ impl Search<'_> {
             lookups.add(matches.basis);
             found.extend(matches.sites.into_iter().filter(|one| one.effect != MatchEffect::Unaffected).map(|one| {
                 let kind = kind_of_match(one.effect);
-                Reached { site: one.site, kind, how: Some(one.how), from: symbol.clone() }
+                Reached { site: one.site, kind, how: Some(one.how), from: symbol.clone(), relevance: None }
             }));
         }
         let Some(uses) = self.uses(&symbol, lookups).await? else { return Ok(None) };
@@ -378,18 +395,64 @@ impl Search<'_> {
             let is_matched = has_matches && site.class == Class::Pattern;
             let Some(kind) = kind_of_use(&site).filter(|_| !is_matched) else { continue };
             let kind = if is_entry { kind } else { UseKind::Indirect };
-            found.push(Reached { site, kind, how: None, from: symbol.clone() });
+            found.push(Reached { site, kind, how: None, from: symbol.clone(), relevance: None });
         }
+        self.rate(&mut found, depth, lookups).await;
         let mut edges = Vec::new();
         for reached in found {
             let to = Position::of_use(&reached.site);
-            let rating = rate(self.change, reached.kind, depth);
-            let verified = i32::from(reached.site.certainty == Certainty::Verified);
-            let score = 2 * i32::from(rating.relevance) + 2 * i32::from(rating.risk) + verified;
-            edges.push(Edge { to: to.clone(), score });
+            edges.push(Edge { to: to.clone(), score: Some(self.score(&reached, depth)) });
             self.nodes.entry(to).or_insert_with(|| Node::Use(Box::new(reached)));
         }
+        self.followed.insert(place, edges.clone());
         Ok(Some(edges))
+    }
+
+    fn score(&self, reached: &Reached, depth: usize) -> i32 {
+        let rating = rate(self.change, reached.kind, depth);
+        let relevance = reached.relevance.unwrap_or(rating.relevance);
+        let verified = i32::from(reached.site.certainty == Certainty::Verified);
+        2 * i32::from(relevance) + 2 * i32::from(rating.risk) + verified
+    }
+
+    /// Returns the maximum score of a use through a definition at this depth.
+    fn best_score(&self, depth: usize) -> i32 {
+        let rating = rate(self.change, UseKind::Indirect, depth);
+        let relevance = if self.selector.room() > 0 { 5 } else { rating.relevance };
+        2 * i32::from(relevance) + 2 * i32::from(rating.risk) + 1
+    }
+
+    /// Sets the relevance of the best new uses by the model. It changes their order, and nothing that a compiler or a language
+    /// server found.
+    async fn rate(&mut self, found: &mut [Reached], depth: usize, lookups: &Lookups) {
+        let room = self.selector.room();
+        if room == 0 {
+            return;
+        }
+        let is_new = |one: &Reached| !self.nodes.contains_key(&Position::of_use(&one.site));
+        let mut best: Vec<usize> = (0..found.len()).filter(|at| is_new(&found[*at])).collect();
+        best.sort_by_key(|at| std::cmp::Reverse(self.score(&found[*at], depth)));
+        best.truncate(room);
+        let decision = |at: &usize| {
+            let Reached { site, kind, from, .. } = &found[*at];
+            Decision::RateEdge(EdgeFacts {
+                query: self.query.to_owned(),
+                change: self.change,
+                symbol: from.label.clone(),
+                location: Position::of_use(site).location(),
+                hover: from.signature.clone(),
+                snippet: site.text.clone(),
+                kind: kind.name().to_owned(),
+                depth,
+            })
+        };
+        let decisions = best.iter().map(decision).collect();
+        let verdicts = self.selector.decide(decisions, || lookups.left()).await;
+        for (at, verdict) in best.into_iter().zip(verdicts) {
+            if let Some(Verdict::Rated { relevance, .. }) = verdict {
+                found[at].relevance = Some(relevance);
+            }
+        }
     }
 
     async fn uses(&self, symbol: &Symbol, lookups: &mut Lookups) -> Result<Option<UseFacts>, ToolError> {

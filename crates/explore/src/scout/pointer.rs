@@ -3,7 +3,7 @@
 use code::facts::{Certainty, MatchEffect, Symbol, UseSite};
 use code::{Class, Language};
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
 use super::Reached;
 use crate::position::Position;
@@ -24,20 +24,38 @@ pub(crate) enum Evidence {
 }
 
 /// A place that the change concerns.
-#[derive(Debug)]
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(inline)]
 pub(crate) struct Pointer {
+    /// path:line.
+    #[serde(rename = "location", serialize_with = "location")]
+    #[schemars(with = "String")]
     pub position: Position,
     pub what: String,
+    /// From 1 (compiles and behaves as before) to 5 (does not compile).
     pub risk: u8,
+    /// From 1 to 5.
     pub relevance: u8,
     pub tags: Vec<Tag>,
     pub action: Option<&'static str>,
     pub evidence: Evidence,
     /// The definition whose use this is.
     pub from: String,
+    /// Its signature.
+    #[serde(skip)]
+    pub hover: String,
+    /// The steps from the change.
+    #[serde(skip)]
+    pub distance: usize,
     pub why: String,
+    /// The line.
     pub text: String,
     pub in_test: bool,
+}
+
+fn location<S: Serializer>(position: &Position, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(&position.location())
 }
 
 impl Pointer {
@@ -72,7 +90,7 @@ impl Pointer {
                 None => format!("{}{within}", rate(change, named, distance).name),
             },
             risk: rating.risk,
-            relevance: rating.relevance,
+            relevance: reached.relevance.unwrap_or(rating.relevance),
             tags,
             action: rating.action,
             evidence: match site.certainty {
@@ -80,6 +98,8 @@ impl Pointer {
                 Certainty::Possible | Certainty::Mention => Evidence::Possible,
             },
             from: format!("{} ({}:{})", from.label, from.file, from.line),
+            hover: from.signature.clone(),
+            distance,
             why,
             text: site.text.clone(),
             in_test: site.in_test,
@@ -116,6 +136,8 @@ pub(super) fn add_proof(pointers: &mut Vec<Pointer>, proof: Proof, entry: &Symbo
             action: Some(CHANGE),
             evidence: Evidence::Proved,
             from: format!("{} ({}:{})", entry.label, entry.file, entry.line),
+            hover: entry.signature.clone(),
+            distance: 0,
             why: format!("reported by {}", proof.compiler),
             text: String::new(),
             in_test: false,

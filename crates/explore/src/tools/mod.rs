@@ -3,17 +3,21 @@
 mod scout;
 mod teach_graph;
 
+use std::path::PathBuf;
 use std::pin::Pin;
 use std::sync::Arc;
 
 use code::tools::Questions;
-use mcp::tool::{AnyTool, ToolError, tool};
+use mcp::tool::{AnyTool, Context, ToolError, tool};
 use project::Caller;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
 pub use crate::prove::Compiling;
 pub use crate::scout::LineRange;
+use crate::select::records::Recorder;
+use crate::select::{BuiltIn, Choice, Limits, Selector};
+pub use crate::select::{ModelAnswer, ModelFuture, ModelNode, ModelNodes};
 
 /// The lines that a diff changed, or the reason why they are unknown.
 pub type DiffFuture<'a> = Pin<Box<dyn Future<Output = Result<Vec<LineRange>, String>> + Send + 'a>>;
@@ -27,6 +31,12 @@ pub struct Sources {
     pub diff: Box<dyn for<'a> Fn(&'a Caller, &'a str) -> DiffFuture<'a> + Send + Sync>,
     /// `None` if the tools are only declared.
     pub compiling: Option<Compiling>,
+    /// Finds a node with its model.
+    pub model: ModelNodes,
+    /// The maximum number of tokens of a model in one walk.
+    pub tokens: u64,
+    /// The directory of recorded decisions.
+    pub records: PathBuf,
 }
 
 /// Returns all tools of the toolset.
@@ -41,6 +51,22 @@ pub fn tidepool(sources: &Arc<Sources>) -> Vec<Arc<dyn AnyTool>> {
 
 fn available(sources: &Sources) -> Result<Arc<Questions>, ToolError> {
     (sources.code)().ok_or_else(|| ToolError::internal("the tools for code are not available"))
+}
+
+/// Finds who decides in a walk, and whether that is recorded.
+async fn selector(
+    sources: &Sources,
+    cx: &Context,
+    (tool, node): (&'static str, BuiltIn),
+    (choice, record): (Choice, bool),
+    calls: usize,
+) -> Result<Selector, ToolError> {
+    let caller = cx.caller::<Caller>().ok_or_else(|| ToolError::internal("a call without a caller"))?;
+    let recorder = Recorder::wanted(tool, &sources.records, caller, record).map_err(ToolError::user)?;
+    let limits = Limits { calls, tokens: sources.tokens };
+    let mut selector = Selector::new(&sources.model, cx, choice, node, limits).await?;
+    selector.recorder = recorder;
+    Ok(selector)
 }
 
 /// Names as a list, or as a text with commas.

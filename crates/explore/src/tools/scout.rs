@@ -7,12 +7,13 @@ use mcp::tool::{Context, Effect, Example, Tool, ToolError};
 use project::Caller;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::json;
+use serde_json::{Value, json};
 
-use super::{Names, Sources, available, check_count};
+use super::{Names, Sources, available, check_count, selector};
 use crate::lookups::{Head, Unresolved, head_line};
-use crate::rubric::{Change, Tag};
+use crate::rubric::Change;
 use crate::scout::{Evidence, Impact, Pointer, ReachingTest, Request, impact};
+use crate::select::{Choice, ModelUse, RATE_EDGE};
 use crate::test_command;
 
 /// What breaks if a definition changes: each use with its risk and evidence, the tests that reach it with the command that runs them, and texts that mention it beyond the code. A risk of 5 is an error of the compiler; `verified` means that a language server resolved the use.
@@ -37,6 +38,12 @@ pub(super) struct Args {
     /// Compile the change in a copy of the worktree; the errors are the places with the evidence `proved` (default false). For one definition in Rust or TypeScript. It may take minutes.
     #[serde(default)]
     pub prove: bool,
+    /// Who rates the relevance of uses: auto (a model where the project has one, else rules; the default), rules or model. The risk never depends on a model.
+    #[serde(default)]
+    pub selector: Choice,
+    /// Record each rating for `hob explore export` (default false).
+    #[serde(default)]
+    pub record: bool,
     /// The time limit in ms, at most 50000 (default 10000). A proof has 300000 by default.
     pub wait_ms: Option<u64>,
 }
@@ -61,7 +68,7 @@ pub(super) struct Output {
     /// The definitions that change.
     entries: Vec<EntryView>,
     /// By risk, the highest first.
-    pointers: Vec<PointerView>,
+    pointers: Vec<Pointer>,
     /// Tests that reach the change, the nearest first.
     tests: Vec<TestView>,
     /// Mentions that no language server follows: comments, texts, configuration, other languages.
@@ -70,9 +77,16 @@ pub(super) struct Output {
     nodes_visited: usize,
     /// done, budget or time.
     stopped: &'static str,
-    /// Always empty: hob records no examples.
+    /// Who rated the relevance: rules or model.
+    selector: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
-    training_examples: Option<[String; 0]>,
+    model: Option<ModelUse>,
+    /// The name of the recorded run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    run: Option<String>,
+    /// The ratings of all pointers, if they are recorded.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    training_examples: Option<Vec<Value>>,
     #[serde(skip)]
     text: Vec<String>,
 }
@@ -83,29 +97,6 @@ struct EntryView {
     name: String,
     kind: &'static str,
     location: String,
-}
-
-/// A place that the change concerns.
-#[derive(Debug, Serialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-#[schemars(inline)]
-struct PointerView {
-    /// path:line.
-    location: String,
-    what: String,
-    /// From 1 (compiles and behaves as before) to 5 (does not compile).
-    risk: u8,
-    /// From 1 to 5.
-    relevance: u8,
-    tags: Vec<Tag>,
-    action: Option<&'static str>,
-    evidence: Evidence,
-    /// The definition whose use this is.
-    from: String,
-    why: String,
-    /// The line.
-    text: String,
-    in_test: bool,
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
@@ -133,7 +124,7 @@ const MAX_QUERY: usize = 2000;
 impl<const JSON: bool> Tool for Scout<JSON> {
     const NAME: &'static str = "scout";
     const TITLE: &'static str = "What breaks";
-    const EFFECT: Effect = Effect::READ;
+    const EFFECT: Effect = Effect::READ.open_world();
     type Args = Args;
     type Output = Output;
 
@@ -171,8 +162,11 @@ impl<const JSON: bool> Tool for Scout<JSON> {
         };
         let questions = available(&self.0)?;
         let root = caller.worktree.to_path_buf();
-        let impact = impact(&questions, self.0.compiling.as_ref(), &cx, &request).await?;
-        let render = move || output(&root, impact, JSON);
+        let by = (args.selector, args.record);
+        let selector = selector(&self.0, &cx, (Self::NAME, RATE_EDGE), by, request.nodes).await?;
+        let impact = impact(&questions, self.0.compiling.as_ref(), &cx, &request, selector).await?;
+        let has_examples = JSON || impact.selected.run.is_some();
+        let render = move || output(&root, &request.query, impact, has_examples);
         tokio::task::spawn_blocking(render).await.map_err(ToolError::internal)
     }
 
@@ -192,9 +186,11 @@ impl<const JSON: bool> Tool for Scout<JSON> {
 /// The maximum number of tests and mentions in the text.
 const MOST_LINES: usize = 10;
 
-fn output(root: &Path, impact: Impact, has_examples: bool) -> Output {
+fn output(root: &Path, query: &str, impact: Impact, has_examples: bool) -> Output {
     let summary = summary(&impact);
+    let training_examples = has_examples.then(|| examples(query, &impact));
     let mut text = vec![summary.clone(), head_line(&impact.head)];
+    text.extend(impact.selected.lines());
     let entry = |one: &code::facts::Symbol| EntryView {
         name: one.label.clone(),
         kind: one.kind.word(),
@@ -220,7 +216,7 @@ fn output(root: &Path, impact: Impact, has_examples: bool) -> Output {
         summary,
         change: impact.change.word(),
         entries,
-        pointers: impact.pointers.into_iter().map(view).collect(),
+        pointers: impact.pointers,
         tests,
         beyond: impact
             .beyond
@@ -230,10 +226,37 @@ fn output(root: &Path, impact: Impact, has_examples: bool) -> Output {
         unresolved: impact.unresolved,
         nodes_visited: impact.nodes_visited,
         stopped: impact.stopped.word(),
-        training_examples: has_examples.then_some([]),
+        selector: impact.selected.word(),
+        model: impact.selected.model,
+        run: impact.selected.run,
+        training_examples,
         head: impact.head,
         text,
     }
+}
+
+/// Returns an example for each pointer, in the form of Tidepool's control server.
+fn examples(query: &str, impact: &Impact) -> Vec<Value> {
+    let example = |one: &Pointer| {
+        let confidence = match one.evidence {
+            Evidence::Proved => 5,
+            Evidence::Verified => 4,
+            Evidence::Possible => 2,
+        };
+        // The uses of the same definition. hob does not rate the complexity.
+        let breadth = impact.pointers.iter().filter(|other| other.from == one.from).count();
+        json!({
+            "query": {"query": query, "tags": []},
+            "node": {
+                "location": one.position.location(), "hover": one.hover, "codeSnippet": one.text,
+                "depth": one.distance, "breadth": breadth,
+            },
+            "rubric": {
+                "relevance": one.relevance, "risk": one.risk, "complexity": 3, "confidence": confidence, "tags": one.tags,
+            },
+        })
+    };
+    impact.pointers.iter().map(example).collect()
 }
 
 fn summary(impact: &Impact) -> String {
@@ -271,22 +294,6 @@ fn lines(one: &Pointer) -> Vec<String> {
     let first = format!("risk {} {} {}{tags} ({}{doubt})", one.risk, one.position.location(), one.what, one.why);
     let action = one.action.map(|action| format!("  → {action}: {}", one.text));
     [Some(first), action].into_iter().flatten().collect()
-}
-
-fn view(one: Pointer) -> PointerView {
-    PointerView {
-        location: one.position.location(),
-        what: one.what,
-        risk: one.risk,
-        relevance: one.relevance,
-        tags: one.tags,
-        action: one.action,
-        evidence: one.evidence,
-        from: one.from,
-        why: one.why,
-        text: one.text,
-        in_test: one.in_test,
-    }
 }
 
 fn test_view(root: &Path, test: &ReachingTest) -> TestView {

@@ -8,8 +8,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::{Sources, available, check_count};
+use super::{Sources, available, check_count, selector};
 use crate::lookups::{Head, Unresolved, head_line};
+use crate::select::{Choice, ModelUse, SELECT_SYMBOLS};
 use crate::teach::{Follow, ReadingList, Request, Unit, reading_list};
 
 /// What to read to understand a topic: the seeds, then the types and functions that they need, each with its signature and documentation, in an order in which every definition follows those that it needs.
@@ -29,6 +30,12 @@ pub(super) struct Args {
     pub max_depth: Option<i64>,
     /// Look for the seeds only in this file or folder.
     pub path: Option<String>,
+    /// Who selects the definitions: auto (a model where the project has one, else rules; the default), rules or model. A model may order and drop definitions, never add one.
+    #[serde(default)]
+    pub selector: Choice,
+    /// Record each selection for `hob explore export` (default false).
+    #[serde(default)]
+    pub record: bool,
     /// The time limit in ms, at most 50000 (default 10000).
     pub wait_ms: Option<u64>,
 }
@@ -63,8 +70,13 @@ pub(super) struct Output {
     next: Vec<NextView>,
     /// done, budget or time.
     stopped: &'static str,
-    /// The method that selected the units: rules.
+    /// Who selected the units: rules or model.
     selector: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    model: Option<ModelUse>,
+    /// The name of the recorded run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    run: Option<String>,
     #[serde(skip)]
     text: Vec<String>,
 }
@@ -122,7 +134,7 @@ const MOST_DEPTH: i64 = 20;
 impl<const JSON: bool> Tool for TeachGraph<JSON> {
     const NAME: &'static str = "teach-graph";
     const TITLE: &'static str = "What to read";
-    const EFFECT: Effect = Effect::READ;
+    const EFFECT: Effect = Effect::READ.open_world();
     type Args = Args;
     type Output = Output;
 
@@ -144,7 +156,9 @@ impl<const JSON: bool> Tool for TeachGraph<JSON> {
             wait_ms: args.wait_ms,
         };
         let questions = available(&self.0)?;
-        let list = reading_list(&questions, &cx, &request).await?;
+        let by = (args.selector, args.record);
+        let selector = selector(&self.0, &cx, (Self::NAME, SELECT_SYMBOLS), by, request.budget).await?;
+        let list = reading_list(&questions, &cx, &request, selector).await?;
         Ok(output(request.topic, list))
     }
 
@@ -179,6 +193,7 @@ fn output(topic: String, list: ReadingList) -> Output {
         },
         head_line(&list.head)
     )];
+    text.extend(list.selected.lines());
     text.extend(list.unresolved.iter().map(|one| format!("unresolved: {}: {}", one.name, one.problem)));
     text.push("in reading order:".to_owned());
     for (number, unit) in list.order.iter().filter_map(|index| list.units.get(*index)).enumerate() {
@@ -205,7 +220,9 @@ fn output(topic: String, list: ReadingList) -> Output {
         unresolved: list.unresolved,
         next: list.next.into_iter().map(|one| NextView { name: one.label, file: one.file, line: one.line }).collect(),
         stopped: list.stopped.word(),
-        selector: "rules",
+        selector: list.selected.word(),
+        model: list.selected.model,
+        run: list.selected.run,
         head: list.head,
         topic,
         text,

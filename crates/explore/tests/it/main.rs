@@ -37,7 +37,11 @@ impl Worktree {
 
     /// Calls a tool. Returns its structured result; `Err` with its error.
     pub(crate) fn ask(&self, name: &str, arguments: Value) -> Result<Value, String> {
-        let questions = Questions::new();
+        self.ask_with(Questions::new(), name, arguments)
+    }
+
+    /// Calls a tool with the shared state of earlier calls.
+    pub(crate) fn ask_with(&self, questions: Arc<Questions>, name: &str, arguments: Value) -> Result<Value, String> {
         let code = Box::new(move || Some(questions.clone()));
         // Diffs are tested with git, in `crates/hob/tests/it/explore.rs`.
         let compiling = Compiling {
@@ -50,6 +54,10 @@ impl Worktree {
             code,
             diff: Box::new(|_, _| Box::pin(async { Err("no git here".to_owned()) })),
             compiling: Some(compiling),
+            // Models are tested with a server, in `crates/hob/tests/it/explore_models.rs`.
+            model: Box::new(|_, _, _| Box::pin(async { Ok(None) })),
+            tokens: 0,
+            records: self.0.path().with_extension("records"),
         });
         let tool = tools(&sources).into_iter().find(|tool| tool.declaration().name == name).unwrap();
         let arguments = RawValue::from_string(arguments.to_string()).unwrap();

@@ -25,6 +25,8 @@ fn each_wrong_argument_is_named() {
         ),
         ("teach-graph", json!({"topic": "t", "seeds": ["Shappe"]}), "similar names: Shape"),
         ("teach-graph", json!({"topic": "t", "seeds": vec!["a"; 21]}), "at most 20 names, not 21"),
+        ("teach-graph", json!({"topic": "t", "seeds": ["Shape"], "selector": "model"}), "no model is configured"),
+        ("scout", json!({"query": "Shape", "selector": "magic"}), "magic"),
         ("scout", json!({"query": " "}), "the query is empty"),
         ("scout", json!({"query": "What breaks if I change this?"}), "the query names no definition"),
         ("scout", json!({"query": "q", "symbols": ["Shappe"]}), "similar names: Shape"),

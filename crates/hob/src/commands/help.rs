@@ -58,7 +58,7 @@ const GROUPS: &[(&str, &[&str])] = &[
     ),
     ("Agents' questions", &["questions", "answer", "page"]),
     ("Code", &["callers", "uses", "callees", "def", "outline", "fields", "constructors", "matches", "code"]),
-    ("Walks over code", &["teach", "scout"]),
+    ("Walks over code", &["teach", "scout", "explore"]),
     ("State of the work", &["work", "brief", "note"]),
     ("Policy for agents' hooks", &["policy", "hooks"]),
     ("Prompts as functions", &["node"]),
@@ -152,6 +152,13 @@ const EXAMPLES: &[(&str, &[(&str, &str)])] = &[
             ("hob scout 'What breaks if I add a variant to Shape?'", ""),
             ("hob scout 'May I rename this?' --symbols geo::area", "the definition by name"),
             ("hob scout --diff", "the definitions that changed and are not committed"),
+        ],
+    ),
+    (
+        "explore",
+        &[
+            ("hob explore export scout-1796000000000 --format chat", "`hob scout --record` prints the name"),
+            ("hob explore compare scout-1796000000000", ""),
         ],
     ),
     ("brief", &[("hob brief", ""), ("hob brief --end", "unfinished work, with the commands that finish it")]),

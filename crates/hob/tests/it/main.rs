@@ -18,6 +18,7 @@ mod daemon;
 mod doctor;
 mod editors;
 mod explore;
+mod explore_models;
 mod ghc_mcp;
 mod guides;
 mod hooks;

@@ -150,11 +150,15 @@ impl Node {
         self.description.len() + self.input.json.to_string().len() + self.output.json.to_string().len()
     }
 
+    /// Parses the same version of the node again.
+    pub(crate) fn again(&self) -> Result<Node, String> {
+        Node::parse_with(&self.name, &self.text, self.parts.clone())
+            .map_err(|problems| problems.iter().map(|problem| format!("{problem}\n")).collect::<String>())
+    }
+
     /// Returns the same version of the node for another model.
     pub(crate) fn on_model(&self, alias: &str) -> Result<Node, String> {
-        let node = Node::parse_with(&self.name, &self.text, self.parts.clone())
-            .map_err(|problems| problems.iter().map(|problem| format!("{problem}\n")).collect::<String>())?;
-        Ok(Node { models: vec![alias.to_owned()], ..node })
+        Ok(Node { models: vec![alias.to_owned()], ..self.again()? })
     }
 
     /// Fills in the defaults of an input. `Err` lists the problems of the given input.

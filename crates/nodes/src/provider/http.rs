@@ -55,6 +55,10 @@ impl Endpoint {
         Ok(Endpoint { base, host, key: key.transpose()?, secret })
     }
 
+    pub(super) fn base(&self) -> &str {
+        &self.base
+    }
+
     pub(super) fn is_loopback(&self) -> bool {
         address::is_loopback(&self.host)
     }

@@ -313,6 +313,11 @@ impl Model {
         })
     }
 
+    /// Returns true if this is the base address of its API.
+    pub(crate) fn is_at(&self, url: &str) -> bool {
+        self.endpoint.base() == url
+    }
+
     /// Returns the server's name for the model.
     pub(crate) fn model(&self) -> &str {
         &self.model

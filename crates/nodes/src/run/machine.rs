@@ -22,7 +22,7 @@ use crate::provider::{Answer, Failed, Finish, Message, Request};
 use crate::schema::Form;
 
 /// The default token limit of an answer.
-const OUTPUT_TOKENS: u64 = 2_000;
+pub(super) const OUTPUT_TOKENS: u64 = 2_000;
 /// The first pause.
 const PAUSE: Duration = Duration::from_millis(250);
 /// The maximum number of times that a pause is doubled.

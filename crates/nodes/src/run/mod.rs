@@ -299,6 +299,12 @@ fn with_schema(node: &Node, mut prompt: Vec<Message>) -> Vec<Message> {
     prompt
 }
 
+/// Estimates the tokens of a call: its prompt and the longest answer.
+pub(crate) fn estimate(node: &Node, input: &Map<String, Value>) -> u64 {
+    let messages = prompt(node, input).map(|prompt| with_schema(node, prompt)).unwrap_or_default();
+    provider::estimate(&messages) + node.sampling.max_output_tokens.unwrap_or(machine::OUTPUT_TOKENS)
+}
+
 /// Returns the messages: system, the examples as turns, and the input.
 pub(crate) fn prompt(node: &Node, input: &Map<String, Value>) -> Result<Vec<Message>, String> {
     let in_file = |problem: crate::Problem| format!("{}{}:{problem}", node.name, crate::file::SUFFIX);

@@ -83,7 +83,7 @@ pub(super) async fn call(
     }
 }
 
-fn record(nodes: &Nodes, node: &Node, outcome: String, ledger: &Ledger) {
+pub(super) fn record(nodes: &Nodes, node: &Node, outcome: String, ledger: &Ledger) {
     nodes.record(Record::NodeCalled {
         node: node.name.clone(),
         hash: node.hash.clone(),

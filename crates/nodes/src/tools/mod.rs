@@ -1,6 +1,7 @@
 //! The tools, one file each.
 
 mod called;
+mod direct;
 mod node_check;
 mod node_prompt;
 mod node_run;
@@ -21,6 +22,7 @@ use project::rooms::NodeRow;
 use serde_json::{Map, Value};
 
 pub use called::output_schema;
+pub use direct::{DirectAnswer, DirectNode};
 
 use crate::cache::Cache;
 use crate::cassette::{Cassettes, Mode};

@@ -1,5 +1,7 @@
 //! `hob teach` and `hob scout`: reading lists and the impact of changes on the command line.
 
+mod export;
+mod records;
 mod tour;
 
 use std::path::PathBuf;
@@ -8,6 +10,7 @@ use clap::Args;
 use project::Project;
 use serde_json::{Map, Value, json};
 
+pub(crate) use self::records::ExploreCommand;
 use super::call::{control_failure, finish};
 use crate::commands::current_project;
 use crate::exit::{Exit, Failure};
@@ -39,6 +42,8 @@ pub(crate) struct Teach {
     /// Check that the stops of a tour still match instead; exit status 1 if one does not
     #[arg(long, value_name = "FILE", conflicts_with_all = ["topic", "seeds", "tour"])]
     check: Option<PathBuf>,
+    #[command(flatten)]
+    by: By,
     /// How long the whole search may take, in milliseconds (default 10000)
     #[arg(long, value_name = "MS")]
     wait_ms: Option<u64>,
@@ -59,6 +64,8 @@ impl Teach {
             ("follow", json!(self.follow.map(|names| [names]))),
             ("max_depth", json!(self.max_depth)),
             ("path", json!(self.path)),
+            ("selector", json!(self.by.selector)),
+            ("record", json!(self.by.record)),
             ("wait_ms", json!(self.wait_ms)),
         ];
         let result = call(project, "teach-graph", arguments)?;
@@ -95,6 +102,8 @@ pub(crate) struct Scout {
     /// Compile the change in a copy of the worktree; the errors are the places that break. For Rust and TypeScript
     #[arg(long)]
     prove: bool,
+    #[command(flatten)]
+    by: By,
     /// How long the whole search may take, in milliseconds (default 10000; with --prove 300000)
     #[arg(long, value_name = "MS")]
     wait_ms: Option<u64>,
@@ -113,10 +122,23 @@ impl Scout {
             ("change", json!(self.change)),
             ("path", json!(self.path)),
             ("prove", json!(self.prove)),
+            ("selector", json!(self.by.selector)),
+            ("record", json!(self.by.record)),
             ("wait_ms", json!(self.wait_ms)),
         ];
         finish(&call(project, "scout", arguments)?, self.json)
     }
+}
+
+/// Who decides in a walk, and whether that is recorded.
+#[derive(Debug, Args)]
+struct By {
+    /// Who ranks: rules, model, or auto (a model where one is configured; the default)
+    #[arg(long, value_name = "WHO", value_parser = ["auto", "rules", "model"], hide_possible_values = true)]
+    selector: Option<String>,
+    /// Record each decision for `hob explore`
+    #[arg(long)]
+    record: bool,
 }
 
 /// Calls a tool with those arguments that are given.

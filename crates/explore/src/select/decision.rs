@@ -1,0 +1,272 @@
+//! A decision of a walk: the facts on which the rules or a model decide, so that a recorded decision can be made again.
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
+
+use crate::rubric::{Change, Tag, UseKind, rate};
+
+/// A decision. The tag is the name of the node that a model is asked with.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(tag = "node", rename_all = "snake_case")]
+pub(crate) enum Decision {
+    /// Which definitions to read next (`teach-graph`).
+    SelectSymbols(Selection),
+    /// How relevant a use is (`scout`).
+    RateEdge(EdgeFacts),
+}
+
+/// A definition and those that it names.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct Selection {
+    pub topic: String,
+    pub symbol: String,
+    pub location: String,
+    pub signature: String,
+    pub doc: Option<String>,
+    pub depth: usize,
+    pub candidates: Vec<Candidate>,
+}
+
+/// A definition that may be read next.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct Candidate {
+    /// Unique among the candidates.
+    pub name: String,
+    pub location: String,
+    pub kind: String,
+    pub signature: String,
+    pub relation: Relation,
+    /// True if a language server resolved the name.
+    pub verified: bool,
+}
+
+/// How a definition names another one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Relation {
+    Field,
+    Signature,
+    Call,
+    Body,
+}
+
+/// A use of a definition.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct EdgeFacts {
+    pub query: String,
+    pub change: Change,
+    /// The definition whose use this is.
+    pub symbol: String,
+    pub location: String,
+    /// Its signature.
+    pub hover: String,
+    /// The line of the use.
+    pub snippet: String,
+    /// The name of the use's kind in the rubric.
+    #[serde(rename = "use")]
+    pub kind: String,
+    /// The steps from the change.
+    pub depth: usize,
+}
+
+/// The outcome of a decision.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub(crate) enum Verdict {
+    Selected {
+        /// The names of candidates, the most important first.
+        selected: Vec<String>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        reason: Option<String>,
+    },
+    Rated {
+        relevance: u8,
+        /// Only the rules rate the risk.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        risk: Option<u8>,
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        tags: Vec<Tag>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        reason: Option<String>,
+    },
+}
+
+/// The scores of names: a type in a signature or a type's declaration, a called function, a type in a body.
+const SIGNATURE: i32 = 8;
+const CALL: i32 = 5;
+const BODY: i32 = 4;
+/// The additional scores of a verified name, and of one that has a word of the topic.
+const VERIFIED: i32 = 1;
+const ON_TOPIC: i32 = 3;
+/// The limit of a text in a prompt, in characters.
+const MOST_TEXT: usize = 400;
+
+impl Decision {
+    /// Returns the verdict of the rules.
+    pub(crate) fn by_rules(&self) -> Verdict {
+        match self {
+            Decision::SelectSymbols(selection) => {
+                let selected = selection.ranked().into_iter().map(|(one, _)| one.name.clone()).collect();
+                Verdict::Selected { selected, reason: None }
+            }
+            Decision::RateEdge(edge) => {
+                let rating = rate(edge.change, UseKind::by_name(&edge.kind), edge.depth);
+                let (relevance, tags) = (rating.relevance, rating.tags.to_vec());
+                Verdict::Rated { relevance, risk: Some(rating.risk), tags, reason: None }
+            }
+        }
+    }
+
+    /// Returns the input of the node.
+    pub(crate) fn input(&self) -> Map<String, Value> {
+        let cut = |text: &str| text.chars().take(MOST_TEXT).collect::<String>();
+        let mut input = match self {
+            Decision::SelectSymbols(one) => {
+                let candidate = |one: &Candidate| json!({"name": one.name, "kind": one.kind, "relation": one.relation, "signature": cut(&one.signature)});
+                let candidates: Vec<Value> = one.candidates.iter().map(candidate).collect();
+                json!({
+                    "topic": one.topic, "symbol": one.symbol, "signature": cut(&one.signature),
+                    "doc": one.doc.as_deref().map(cut), "candidates": candidates,
+                })
+            }
+            Decision::RateEdge(one) => {
+                let risk = rate(one.change, UseKind::by_name(&one.kind), one.depth).risk.max(1);
+                json!({
+                    "query": one.query, "change": one.change, "symbol": one.symbol, "signature": cut(&one.hover),
+                    "use": one.kind, "place": one.location, "line": cut(&one.snippet), "steps": one.depth, "risk": risk,
+                })
+            }
+        };
+        let mut input = input.as_object_mut().map(std::mem::take).unwrap_or_default();
+        input.retain(|_, value| !value.is_null());
+        input
+    }
+
+    /// Checks the value of a model. It may only choose among what it was given.
+    pub(crate) fn read(&self, value: Value) -> Result<Verdict, String> {
+        let reason = value["reason"].as_str().map(|reason| reason.chars().take(MOST_TEXT).collect());
+        match self {
+            Decision::SelectSymbols(selection) => {
+                let named = value["selected"].as_array().ok_or("it has no list `selected`")?;
+                let mut selected: Vec<String> = Vec::new();
+                for name in named {
+                    let name = name.as_str().unwrap_or_default();
+                    if !selection.candidates.iter().any(|one| one.name == name) {
+                        let name: String = name.chars().take(80).collect();
+                        return Err(format!("`{}` is not a candidate", project::visible::escaped(&name)));
+                    }
+                    if !selected.iter().any(|known| known == name) {
+                        selected.push(name.to_owned());
+                    }
+                }
+                Ok(Verdict::Selected { selected, reason })
+            }
+            Decision::RateEdge(_) => {
+                let relevance = value["relevance"].as_u64().and_then(|one| u8::try_from(one).ok());
+                let relevance = relevance.filter(|one| (1..=5).contains(one)).ok_or("`relevance` is not 1 to 5")?;
+                Ok(Verdict::Rated { relevance, risk: None, tags: Vec::new(), reason })
+            }
+        }
+    }
+}
+
+impl Selection {
+    /// Returns the candidates with their scores by the rules, the best first.
+    pub(crate) fn ranked(&self) -> Vec<(&Candidate, i32)> {
+        let topic: Vec<String> = split_words(&self.topic).collect();
+        let mut ranked: Vec<_> = self.candidates.iter().map(|one| (one, score(one, &topic))).collect();
+        ranked.sort_by_key(|(_, score)| std::cmp::Reverse(*score));
+        ranked
+    }
+
+    /// Returns the score of each candidate after a model's verdict; `None` for those that it dropped. The model's first
+    /// candidate gets the best score of the rules, its second one the next or a lower one.
+    pub(crate) fn scores(&self, verdict: Option<&Verdict>) -> Vec<Option<i32>> {
+        let ranked = self.ranked();
+        // Without equal scores, so that the model's order counts.
+        let lower = |last: &mut i32, (_, score): &(&Candidate, i32)| {
+            *last = (*score).min(*last - 1);
+            Some(*last)
+        };
+        let lowered: Vec<i32> = ranked.iter().scan(i32::MAX, lower).collect();
+        let score = |one: &Candidate| match verdict {
+            Some(Verdict::Selected { selected, .. }) => {
+                lowered.get(selected.iter().position(|name| *name == one.name)?).copied()
+            }
+            _ => ranked.iter().find(|(other, _)| other.name == one.name).map(|(_, score)| *score),
+        };
+        self.candidates.iter().map(score).collect()
+    }
+}
+
+/// Returns the score of a candidate by the rules.
+fn score(candidate: &Candidate, topic: &[String]) -> i32 {
+    let base = match candidate.relation {
+        Relation::Field | Relation::Signature => SIGNATURE,
+        Relation::Call => CALL,
+        Relation::Body => BODY,
+    };
+    let verified = if candidate.verified { VERIFIED } else { 0 };
+    // A name that is not unique is followed by its place.
+    let name = candidate.name.split(" (").next().unwrap_or_default();
+    let on_topic = if split_words(name).any(|word| topic.contains(&word)) { ON_TOPIC } else { 0 };
+    base + verified + on_topic
+}
+
+/// Returns the words of a text in lower case; `ShapeKind` and `shape_kind` are two words.
+fn split_words(text: &str) -> impl Iterator<Item = String> {
+    let mut split = String::with_capacity(text.len());
+    let mut before = ' ';
+    for c in text.chars() {
+        if c.is_uppercase() && before.is_lowercase() {
+            split.push(' ');
+        }
+        split.push(if c.is_alphanumeric() { c } else { ' ' });
+        before = c;
+    }
+    // Shorter words are rarely specific.
+    let words: Vec<String> = split.split(' ').filter(|word| word.len() > 2).map(str::to_lowercase).collect();
+    words.into_iter()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn selection() -> Selection {
+        let candidate = |name: &str, relation| Candidate {
+            name: name.to_owned(),
+            location: format!("a.rs:{}", name.len()),
+            kind: "struct".to_owned(),
+            signature: String::new(),
+            relation,
+            verified: false,
+        };
+        let candidates = vec![
+            candidate("body", Relation::Body),
+            candidate("Circle", Relation::Field),
+            candidate("call", Relation::Call),
+        ];
+        let [topic, symbol, location, signature] = ["circles", "Shape", "a.rs:1", ""].map(str::to_owned);
+        Selection { topic, symbol, location, signature, doc: None, depth: 0, candidates }
+    }
+
+    #[test]
+    fn a_model_orders_and_drops_and_never_adds() {
+        let selection = selection();
+        assert_eq!(selection.scores(None), [Some(4), Some(8), Some(5)]);
+        let decision = Decision::SelectSymbols(selection.clone());
+        let verdict = decision.read(json!({"selected": ["call", "Circle", "call"], "reason": "r"})).unwrap();
+        assert_eq!(selection.scores(Some(&verdict)), [None, Some(5), Some(8)]);
+        let nothing = decision.read(json!({"selected": []})).unwrap();
+        assert_eq!(selection.scores(Some(&nothing)), [None; 3]);
+        for (value, problem) in [
+            (json!({"selected": ["Circle", "Square"]}), "`Square` is not a candidate"),
+            (json!({"selected": "Circle"}), "no list `selected`"),
+            (json!({"selected": [1]}), "not a candidate"),
+        ] {
+            let found = decision.read(value).unwrap_err();
+            assert!(found.contains(problem), "{found}");
+        }
+    }
+}
