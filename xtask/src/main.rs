@@ -45,6 +45,7 @@ These have a help of their own (`cargo xtask TASK --help`):
   conformance              the official MCP suite against a server of ours
   package                  pack hob for pip, uv and npm
   page                     `hob page` in a real browser
+  screenshots              the pictures of README and of the guide
   trackers                 record an issue tracker's output as fixtures
 ";
 
@@ -58,7 +59,7 @@ const TASKS: &[Task] = &[
 
 /// The programs of the other tasks: package and tasks.
 const PROGRAMS: &[(&str, &[&str])] = &[
-    ("agents", &["demo", "clients", "conformance", "page", "trackers"]),
+    ("agents", &["demo", "clients", "conformance", "page", "screenshots", "trackers"]),
     ("bench", &["bench", "score"]),
     ("package", &["package"]),
 ];

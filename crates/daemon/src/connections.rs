@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use project::journal::Record;
-use project::{Caller, Role};
+use project::{Caller, Role, ancestry};
 use tokio::sync::watch;
 
 use crate::journal::Journal;
@@ -53,6 +53,12 @@ pub(crate) struct Slot {
     reason: &'static str,
     /// True if the connection is recorded in the journal.
     is_journalled: bool,
+}
+
+/// Returns the reason why a process may not speak for the person: an agent started it.
+pub(crate) fn refusal(connections: &Option<Arc<Connections>>, pid: u32) -> Option<String> {
+    let front_ends = connections.as_ref().map_or_else(Vec::new, |connections| connections.front_ends());
+    ancestry::refusal(pid, &front_ends, std::process::id())
 }
 
 impl Connections {

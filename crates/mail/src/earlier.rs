@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::framing::{Framed, counted, one_line};
+use crate::framing::{Author, Framed, counted, one_line};
 use crate::model::Reminder;
 
 /// The shown part of an earlier message, in characters.
@@ -50,7 +50,12 @@ impl Earlier {
             let Earlier { message_id, from, priority, begins, handed_seconds_ago } = one;
             format!("{message_id} from {from}, {priority}, handed to you {handed_seconds_ago} s ago: {begins}")
         };
-        let lines: Vec<String> = earlier.iter().map(line).collect();
-        framed.body("how they begin", &lines.join("\n"), &first.message_id);
+        for author in [Author::User, Author::Agent] {
+            let of_author = earlier.iter().filter(|one| Author::from_sender(&one.from) == author);
+            let lines: Vec<String> = of_author.map(line).collect();
+            if !lines.is_empty() {
+                framed.body(author, "how they begin", &lines.join("\n"), &first.message_id);
+            }
+        }
     }
 }

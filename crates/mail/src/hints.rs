@@ -5,7 +5,7 @@
 
 use crate::earlier::Earlier;
 use crate::error::MailError;
-use crate::framing::{Framed, counted, one_line};
+use crate::framing::{Author, Framed, counted, one_line};
 use crate::model::{AgentName, Floor, MessageId, MessageView, Priority, SessionId};
 use crate::service::Mail;
 use crate::store::change::HintVerdict;
@@ -123,17 +123,24 @@ fn note(due: &[MessageView]) -> String {
     let mut framed = Framed::new();
     let count = counted(due.len() as u64, "message");
     let waits = if due.len() == 1 { "waits" } else { "wait" };
-    framed.line(&format!("{count} from other agents {waits} for you: check_messages hands out.{urgent}"));
-    let previews: Vec<String> = due
-        .iter()
-        .take(NAMED)
-        .map(|message| {
-            let (id, from, priority) = (&message.id, &message.from, message.priority.as_str());
-            format!("{id} from {from}, {priority}: {}", one_line(&message.content, PREVIEW))
-        })
-        .collect();
+    let from = match due.iter().filter(|message| message.from.is_user()).count() {
+        0 => " from other agents".to_owned(),
+        count if count == due.len() => " from your user".to_owned(),
+        count => format!(", {count} from your user,"),
+    };
+    framed.line(&format!("{count}{from} {waits} for you: check_messages hands out.{urgent}"));
+    let preview = |message: &MessageView| {
+        let (id, from, priority) = (&message.id, &message.from, message.priority.as_str());
+        format!("{id} from {from}, {priority}: {}", one_line(&message.content, PREVIEW))
+    };
     let id = due.first().map(|message| message.id.to_string()).unwrap_or_default();
-    framed.body("how they begin", &previews.join("\n"), &id);
+    for author in [Author::User, Author::Agent] {
+        let of_author = due.iter().take(NAMED).filter(|message| Author::from_sender(message.from.as_str()) == author);
+        let previews: Vec<String> = of_author.map(preview).collect();
+        if !previews.is_empty() {
+            framed.body(author, "how they begin", &previews.join("\n"), &id);
+        }
+    }
     if due.len() > NAMED {
         framed.line(&format!("({} more)", due.len() - NAMED));
     }

@@ -37,20 +37,6 @@ pub fn now() -> u64 {
     u64::try_from(at.as_millis()).unwrap_or(u64::MAX)
 }
 
-/// The outcome of a call.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum CallOutcome {
-    /// With a result.
-    Done,
-    /// With a result that tells the caller what to do differently.
-    Error,
-    /// By an internal error.
-    Internal,
-    /// Its caller cancelled it or disconnected.
-    Cancelled,
-}
-
 /// An event of the daemon itself.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "record", rename_all = "snake_case")]
@@ -78,14 +64,6 @@ pub enum Record {
     },
     /// A connection ended.
     ConnectionClosed { connection: u64, reason: String },
-    /// A tool call was answered.
-    CallFinished {
-        connection: u64,
-        tool: String,
-        outcome: CallOutcome,
-        /// The time from its arrival to its answer.
-        duration_ms: u64,
-    },
 }
 
 impl Event for Record {

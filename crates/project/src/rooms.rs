@@ -12,6 +12,9 @@ use serde::{Deserialize, Serialize};
 /// most ten a second: the latest wins, and the daemon keeps nothing for a slow face.
 pub const NEXT: &str = "rooms/next";
 
+/// The name of the person in mail, which no agent can have.
+pub const USER: &str = "user";
+
 /// The rooms at one moment.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
@@ -308,12 +311,19 @@ impl Room {
             Room::Now => "Nothing waits for you.",
             Room::Agents => "No agent is connected. `hob init` sets one up.",
             Room::Sessions => "No session. `hob eval 'print(1)'` starts one.",
-            Room::Mail => "No mail. `hob mail send AGENT TEXT` writes to an agent.",
+            Room::Mail => "No mail. `w` in `hob top` writes to agents, and so does `hob send`.",
             Room::Questions => "No open question. Agents ask with confirm_action and its siblings.",
             Room::Activity => "No call yet in this life of the daemon.",
             Room::Work => "No worktree with work is known.",
             Room::Nodes => "No node. A prompt file in `nodes/` defines one.",
         }
+    }
+}
+
+impl MailRow {
+    /// Returns true if the message waits for the person.
+    pub fn is_unread_by_user(&self) -> bool {
+        self.to.iter().any(|to| to.name == USER && ["waiting", "handed_out"].contains(&to.state.as_str()))
     }
 }
 
@@ -337,8 +347,14 @@ impl Rooms {
         // A question of a script or of an agent that left waits for the person too.
         let waiting = self.questions.len().max(agents(AgentState::WaitingForYou));
         let stuck = self.now.iter().filter(|need| need.urgency == Urgency::Normal).count();
+        let unread = self.mail.iter().filter(|message| message.is_unread_by_user()).count();
         let wait = if waiting == 1 { "waits for you" } else { "wait for you" };
-        let parts = [(agents(AgentState::Working), "working"), (waiting, wait), (stuck, "stuck or crashed")];
+        let parts = [
+            (agents(AgentState::Working), "working"),
+            (waiting, wait),
+            (unread, "to read"),
+            (stuck, "stuck or crashed"),
+        ];
         let parts: Vec<String> =
             parts.into_iter().filter(|(count, _)| *count > 0).map(|(count, text)| format!("{count} {text}")).collect();
         if parts.is_empty() { "quiet".to_owned() } else { parts.join(" · ") }
@@ -359,7 +375,9 @@ mod tests {
         assert_eq!(rooms.line(), "2 working · 1 waits for you");
         rooms.questions.push(QuestionRow::default());
         rooms.now = vec![Need::default()];
-        assert_eq!(rooms.line(), "2 working · 2 wait for you · 1 stuck or crashed");
+        let to = vec![Recipient { name: USER.to_owned(), state: "waiting".to_owned() }];
+        rooms.mail = vec![MailRow { to, ..MailRow::default() }];
+        assert_eq!(rooms.line(), "2 working · 2 wait for you · 1 to read · 1 stuck or crashed");
     }
 
     #[test]

@@ -1,6 +1,9 @@
 //! A text editor with a cursor that moves by grapheme clusters.
 
 use unicode_segmentation::UnicodeSegmentation;
+use unicode_width::UnicodeWidthStr;
+
+use crate::terminal::Key;
 
 /// Maximum length of a typed text in bytes. The daemon has its own limit for answers.
 const LONGEST: usize = 256 * 1024;
@@ -48,19 +51,19 @@ impl Editor {
         }
     }
 
-    pub(crate) fn backspace(&mut self) {
+    fn backspace(&mut self) {
         let from = self.before();
         self.text.replace_range(from..self.at, "");
         self.at = from;
     }
 
-    pub(crate) fn delete(&mut self) {
+    fn delete(&mut self) {
         let to = self.after();
         self.text.replace_range(self.at..to, "");
     }
 
     /// Deletes the word before the cursor.
-    pub(crate) fn delete_word(&mut self) {
+    fn delete_word(&mut self) {
         let head = &self.text[..self.at];
         let word = head
             .trim_end()
@@ -71,25 +74,25 @@ impl Editor {
     }
 
     /// Deletes from the line's beginning to the cursor.
-    pub(crate) fn delete_to_start(&mut self) {
+    fn delete_to_start(&mut self) {
         let from = self.line_start();
         self.text.replace_range(from..self.at, "");
         self.at = from;
     }
 
-    pub(crate) fn left(&mut self) {
+    fn left(&mut self) {
         self.at = self.before();
     }
 
-    pub(crate) fn right(&mut self) {
+    fn right(&mut self) {
         self.at = self.after();
     }
 
-    pub(crate) fn home(&mut self) {
+    fn home(&mut self) {
         self.at = self.line_start();
     }
 
-    pub(crate) fn end(&mut self) {
+    fn end(&mut self) {
         self.at = self.line_end();
     }
 
@@ -117,6 +120,50 @@ impl Editor {
         let to = self.line_end();
         self.at = end + 1 + offset_of(&self.text[end + 1..to], column);
         true
+    }
+
+    /// Handles a key, except for the keys that move between rows.
+    pub(crate) fn press(&mut self, key: Key) {
+        match key {
+            Key::Char(c) => self.insert(c.encode_utf8(&mut [0; 4])),
+            Key::Paste(text) => self.insert(&text),
+            Key::Enter => self.insert("\n"),
+            Key::Backspace => self.backspace(),
+            Key::Delete => self.delete(),
+            Key::Left => self.left(),
+            Key::Right => self.right(),
+            Key::Home | Key::Ctrl('a') => self.home(),
+            Key::End | Key::Ctrl('e') => self.end(),
+            Key::Ctrl('w') => self.delete_word(),
+            Key::Ctrl('u') => self.delete_to_start(),
+            _ => {}
+        }
+    }
+
+    /// Returns the text in rows, and row and column of the cursor. Rows break wherever they are full, so that the position is
+    /// exact.
+    pub(crate) fn rows(&self, width: usize) -> (Vec<String>, (usize, usize)) {
+        let (mut row, mut used, mut cursor) = (String::new(), 0, (0, 0));
+        let mut rows = Vec::new();
+        for (at, cluster) in self.text.grapheme_indices(true).chain([(self.text.len(), "")]) {
+            let drawn = if cluster == "\t" { "    " } else { cluster };
+            if used + drawn.width() > width {
+                rows.push(std::mem::take(&mut row));
+                used = 0;
+            }
+            if at == self.at {
+                cursor = (rows.len(), used);
+            }
+            if cluster == "\n" {
+                rows.push(std::mem::take(&mut row));
+                used = 0;
+            } else {
+                row.push_str(drawn);
+                used += drawn.width();
+            }
+        }
+        rows.push(row);
+        (rows, cursor)
     }
 
     fn before(&self) -> usize {

@@ -1,4 +1,5 @@
-//! The tasks that play real agents and clients: `cargo xtask demo | clients | conformance | page | trackers`.
+//! The tasks that play real agents and clients: `cargo xtask demo | clients | conformance | page |
+//! screenshots | trackers`.
 //!
 //! Each drives the built program, or an example of the MCP library, with software that others wrote, and writes a page of
 //! `docs/generated` or fixtures. Depends on none of the product's crates. One file or folder per task; start with the task's.
@@ -36,6 +37,7 @@ usage: cargo xtask TASK
                            docs/generated/plugins.md
   page                     `hob page` in a real browser: accessibility, keyboard, narrow and dark, hostile text, changes; writes
                            screenshots to target/page
+  screenshots              take the pictures of README and of the guide; writes docs/pictures
   trackers                 build the issue tracker br, and record what it prints and writes as fixtures of crates/work
 ";
 
@@ -44,6 +46,7 @@ const TASKS: &[Task] = &[
     ("conformance", |rest| no_arguments(rest).and_then(|()| conformance::run())),
     ("clients", clients::run),
     ("page", |rest| no_arguments(rest).and_then(|()| page::run())),
+    ("screenshots", |rest| no_arguments(rest).and_then(|()| page::take_screenshots())),
     ("trackers", |rest| no_arguments(rest).and_then(|()| trackers::run_task())),
 ];
 

@@ -32,6 +32,7 @@ usage: cargo xtask TASK
   bench code [--quick]     questions about half a million lines beside ripgrep, or it fails; writes
                            docs/generated/bench-code.md
   bench cure [--quick]     the Cure compiler beside its targets, or it fails; writes docs/generated/bench-cure.md
+  bench faces [--quick]    2,000 calls a second and 100 MB of output while `hob top` and `hob page` are open; writes nothing
   bench hooks [--quick]    what agents wait for at their hooks' events, beside an empty program, Node and Python; writes
                            docs/generated/bench-hooks.md
   bench nodes [--quick]    a node beside the bare request to its model, or it fails; writes docs/generated/bench-nodes.md

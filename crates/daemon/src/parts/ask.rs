@@ -12,9 +12,9 @@ use ::hooks::context::Piece;
 use ::hooks::service::{AgentContext, AgentEvent, HostFuture, PersonQuestion, PersonResult};
 use mcp::server::Server;
 use mcp::tool::Context;
+use project::Caller;
 use project::config::Section;
 use project::rooms::{Minute, Rooms};
-use project::{Caller, ancestry};
 use serde_json::json;
 
 use super::{Capabilities, Part, PartStatus, Setup, Surface, Toolset};
@@ -43,10 +43,7 @@ impl Part for AskPart {
             prepare: Box::new(move || project.create_state_dir().map(drop).map_err(std::io::Error::other)),
             is_alive: Box::new(|asker| connections::lives(asker.pid)),
             agent_of: Box::new(move |cx| others.upgrade()?.agent_name(cx)),
-            refuses: Box::new(move |pid| {
-                let front_ends = of_processes.as_ref().map_or_else(Vec::new, |connections| connections.front_ends());
-                ancestry::refusal(pid, &front_ends, std::process::id())
-            }),
+            refuses: Box::new(move |pid| connections::refusal(&of_processes, pid)),
             record: Box::new(move |record| journal.record(record)),
             notify: (!settings.notify.is_empty()).then(|| {
                 let words = settings.notify.clone();

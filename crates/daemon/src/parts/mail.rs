@@ -22,14 +22,14 @@ use parking_lot::Mutex;
 use project::config::Section;
 use project::journal::Entry;
 use project::rooms::{Minute, Rooms};
-use project::{Config, Project};
+use project::{Caller, Config, Project};
 use serde_json::{Value, json};
 
 use super::{
     Annotation, BoxFuture, Capabilities, Finding, Health, HttpAgent, HttpIdentity, Part, PartStatus, Run, Setup,
     Stores, Surface, Toolset,
 };
-use crate::connections::Connections;
+use crate::connections::{self, Connections};
 
 /// Some clients show only the first 150 bytes.
 const INSTRUCTIONS: &str = "Mail between coding agents here: register_agent first; then send_message, check_messages, \
@@ -67,8 +67,13 @@ impl Part for MailPart {
             read: Mutex::default(),
         });
         let methods = {
-            let (callers, home) = (callers.clone(), home.clone());
-            move |server, surface| methods(&callers, &home, &root, server, surface)
+            let (callers, home, connections) = (callers.clone(), home.clone(), setup.connections.cloned());
+            move |server, surface| match surface {
+                Surface::Control => {
+                    person_methods(&callers, &connections, methods(&callers, &home, &root, server, surface))
+                }
+                _ => methods(&callers, &home, &root, server, surface),
+            }
         };
         setup.register(Capabilities {
             annotation: Some(Arc::new(Hints::new(callers.clone()))),
@@ -217,7 +222,7 @@ fn event_text(entry: &Entry) -> Option<String> {
 }
 
 fn recipients(count: u64) -> String {
-    format!("{count} {}", if count == 1 { "agent" } else { "agents" })
+    format!("{count} {}", if count == 1 { "recipient" } else { "recipients" })
 }
 
 /// Adds hints of waiting mail to results.
@@ -320,6 +325,22 @@ fn methods(callers: &Arc<Callers>, home: &Arc<Home>, root: &Path, server: Server
                 .method("mail/import", move |cx, params| control::import(importing.clone(), root.clone(), cx, params))
         }
     }
+}
+
+/// Adds the methods of the person's own mail.
+fn person_methods(callers: &Arc<Callers>, connections: &Option<Arc<Connections>>, server: Server) -> Server {
+    let [writing, seeing] = [(); 2].map(|()| (callers.clone(), connections.clone()));
+    server
+        .method("mail/write", move |cx, params| {
+            control::write(writing.0.clone(), connections::refusal(&writing.1, caller_pid(&cx)), params)
+        })
+        .method("mail/seen", move |cx, params| {
+            control::seen(seeing.0.clone(), connections::refusal(&seeing.1, caller_pid(&cx)), params)
+        })
+}
+
+fn caller_pid(cx: &Context) -> u32 {
+    cx.caller::<Caller>().map_or(0, |caller| caller.pid)
 }
 
 /// Returns true if an agent's program is connected from the worktree that its name is bound to.

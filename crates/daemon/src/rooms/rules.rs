@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use project::rooms::{AgentState, Minute, Need, Room, Rooms, Urgency};
+use project::rooms::{AgentState, Minute, Need, Room, Rooms, USER, Urgency};
 
 use super::calls::MINUTE;
 
@@ -10,8 +10,6 @@ use super::calls::MINUTE;
 const SILENT_CALL: u64 = 10 * MINUTE;
 /// Critical mail is stuck if it is unread for this long.
 const UNREAD: u64 = 2 * MINUTE;
-/// The name of the person in mail.
-pub(crate) const USER: &str = "user";
 
 /// Marks the rows of calls, agents and mail that are stuck. `kinds` has the kind of each open call by its number.
 /// Sessions are marked by their part, which knows their output.
@@ -53,8 +51,7 @@ pub(crate) fn needs(rooms: &Rooms, withheld: &[String]) -> Vec<Need> {
         need(urgency, Room::Questions, &question.id, question.asked_at, text, "answer");
     }
     for message in &rooms.mail {
-        let is_unread = message.to.iter().any(|to| to.name == USER && to.state == "waiting");
-        if is_unread {
+        if message.is_unread_by_user() {
             let urgency = match message.priority.as_str() {
                 "critical" => Urgency::Critical,
                 "high" => Urgency::High,
@@ -72,8 +69,10 @@ pub(crate) fn needs(rooms: &Rooms, withheld: &[String]) -> Vec<Need> {
         if let Some(why) = &session.stuck {
             need(Urgency::Normal, Room::Sessions, &session.id, began, format!("{}: {why}", session.name), "interrupt");
         } else if ["crashed", "killed", "uninterruptible", "waiting_for_input"].contains(&session.state.as_str()) {
-            let reason = session.reason.as_deref().map(|why| format!(": {why}")).unwrap_or_default();
-            let text = format!("{} is {}{reason}", session.name, session.state.replace('_', " "));
+            let text = match &session.reason {
+                Some(why) => format!("{}: {why}", session.name),
+                None => format!("{} is {}", session.name, session.state.replace('_', " ")),
+            };
             need(Urgency::Normal, Room::Sessions, &session.id, began, text, "open");
         }
     }

@@ -15,6 +15,7 @@ mod code_trust;
 mod completing;
 mod cure;
 mod daemon;
+mod day;
 mod doctor;
 mod editors;
 mod explore;

@@ -21,37 +21,6 @@ fn rooms(project: &TestProject) -> Value {
 }
 
 #[test]
-fn an_evaluation_is_shown_while_it_runs_and_interrupted_by_a_key() {
-    if !has_program("tmux") {
-        return;
-    }
-    let project = fresh();
-    let mut ann = agent(&project);
-    ann.call("repl_start", json!({"profile": "bash"}));
-    let screen = Screen::run(&project, "hob top sessions");
-    screen.until("idle");
-    let call = ann.start_call("repl_eval", json!({"code": "echo begun; sleep 600"}));
-    screen.until("running");
-    screen.until("#1 echo begun; sleep 600");
-    screen.press(&["2"]);
-    let agents = screen.until("repl_eval");
-    assert!(agents.contains("ann") && agents.contains("working"), "{agents}");
-    // The open row shows the output from its first byte, and follows it.
-    screen.press(&["3", "Enter"]);
-    screen.until("begun");
-    screen.press(&["i"]);
-    let answer = ann.answer(call);
-    assert!(answer.text.contains("interrupted"), "{}", answer.text);
-    screen.press(&["Escape"]);
-    screen.until("idle");
-    screen.press(&["6"]);
-    let calls = screen.until("repl_eval");
-    assert!(calls.contains("echo begu"), "{calls}");
-    screen.press(&["q"]);
-    screen.until("ended with 0");
-}
-
-#[test]
 fn a_question_is_found_and_answered_in_its_form_and_no_other_key_answers_it() {
     if !has_program("tmux") {
         return;
@@ -79,31 +48,45 @@ fn a_question_is_found_and_answered_in_its_form_and_no_other_key_answers_it() {
 }
 
 #[test]
-fn the_rows_are_those_of_the_status_and_return_after_a_restart() {
+fn mail_to_the_person_is_read_and_answered_by_keys() {
     if !has_program("tmux") {
         return;
     }
     let project = fresh();
-    assert_eq!(project.run(["status", "--line"]).ok(), "hob is not running\n");
     let mut ann = agent(&project);
-    ann.call("repl_start", json!({"profile": "bash"}));
-    let screen = Screen::run(&project, "hob top agents");
-    screen.until("ann");
-    let agent = &rooms(&project)["agents"][0];
-    assert_eq!(
-        (&agent["name"], &agent["role"], &agent["state"], &agent["has_mailbox"]),
-        (&json!("ann"), &json!("tester"), &json!("working"), &json!(true))
-    );
-    assert_eq!(project.run(["status", "--line"]).ok(), "1 working\n");
-    let once = project.run(["top", "--once", "sessions"]).ok();
-    assert!(once.contains("main") && once.contains("bash") && once.contains("idle"), "{once}");
-    project.run(["stop"]).ok();
-    screen.until("not connected");
-    ann.call("list_agents", json!({}));
-    until("the face to return", || (!screen.text().contains("not connected")).then_some(()));
-    screen.until("ann");
-    screen.press(&["1"]);
-    screen.until("the daemon started");
+    let screen = Screen::run(&project, "hob top");
+    screen.until("Nothing waits for you.");
+    ann.call("send_message", json!({"to": "user", "content": "Which port?", "priority": "high"}));
+    screen.until("ann writes: Which port?");
+    screen.press(&["Enter"]);
+    screen.until("│ Which port?");
+    until("the message is read", || (rooms(&project)["mail"][0]["to"][0]["state"] == "read").then_some(()));
+    screen.press(&["r"]);
+    screen.until("To: ann");
+    screen.type_text("8080, please.");
+    screen.press(&["C-s"]);
+    screen.until("Sent to ann.");
+    screen.until("│ 8080, please.");
+    screen.press(&["Escape"]);
+    screen.until(LIST);
+    // Without an agent as the chosen row it goes to all. A message that is left is kept.
+    screen.press(&["1", "w"]);
+    screen.until("To: everyone");
+    screen.type_text("Stop, all.");
+    screen.press(&["Escape"]);
+    screen.until("not sent");
+    screen.press(&["w"]);
+    screen.until("Stop, all.");
+    screen.press(&["C-p", "C-s"]);
+    screen.until("Sent to ann.");
+    let taken = ann.call("check_messages", json!({}));
+    assert!(taken.text.contains("is your user's own word"), "{}", taken.text);
+    let messages = &taken.structured["messages"];
+    let fields =
+        |at: usize| [&messages[at]["from"], &messages[at]["priority"], &messages[at]["content"]].map(Value::clone);
+    assert_eq!(fields(0), ["user", "high", "Stop, all."].map(Value::from));
+    assert_eq!(fields(1), ["user", "normal", "8080, please."].map(Value::from));
+    assert!(messages[1]["reply_to"].is_string(), "it continues the thread");
 }
 
 #[test]

@@ -186,7 +186,10 @@ async fn counted(mail: &Mail, agent: &AgentName) -> Result<Option<(u64, String)>
     } else {
         Vec::new()
     };
-    let senders = senders.iter().map(|message| message.from.as_str());
+    fn name(from: &AgentName) -> &str {
+        if from.is_user() { "your user" } else { from.as_str() }
+    }
+    let senders = senders.iter().map(|message| name(&message.from));
     Ok(Some((counts.latest_seq, sentence(agent, &counts, senders))))
 }
 

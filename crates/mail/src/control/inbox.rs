@@ -1,4 +1,4 @@
-//! `mail/inbox {all, limit}`: lists the caller's mailbox for people. It takes no messages and does not make the agent
+//! `mail/inbox {all, limit, user}`: lists the caller's mailbox, or the person's, for people. It takes no messages and does not make the agent
 //! active.
 
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use super::{failed, parse, refused, result};
 use crate::callers::Callers;
 use crate::framing::Framed;
 use crate::framing::counted;
-use crate::model::Floor;
+use crate::model::{AgentName, Floor};
 use crate::store::query::Among;
 use crate::tools::Message;
 
@@ -24,6 +24,8 @@ struct ListRequest {
     all: bool,
     /// The maximum number of messages; all that one answer holds if absent.
     limit: Option<usize>,
+    /// True for the person's mailbox.
+    user: bool,
 }
 
 /// The answer has the form of a tool's result.
@@ -32,8 +34,11 @@ pub async fn inbox(
     cx: Context,
     params: Option<Box<RawValue>>,
 ) -> Result<Box<RawValue>, RpcError> {
-    let ListRequest { all, limit } = parse(params)?;
-    let (mail, agent) = callers.look(&cx).await.map_err(refused)?;
+    let ListRequest { all, limit, user } = parse(params)?;
+    let (mail, agent) = match user {
+        true => (callers.mail().await.map_err(refused)?, AgentName::user()),
+        false => callers.look(&cx).await.map_err(refused)?,
+    };
     let limit = limit.unwrap_or(usize::MAX);
     let found = if all {
         mail.mailbox(&agent, Floor::All, Among::All, limit).await.map_err(failed)?

@@ -1,9 +1,11 @@
 //! hob's own methods in addition to MCP's: `subscribe` with its notifications on every connection; `mail/confirm`,
-//! `mail/inbox`, `mail/rename`, `mail/forget`, `mail/token`, `mail/place` and `mail/import` on control connections.
+//! `mail/inbox`, `mail/write`, `mail/seen`, `mail/rename`, `mail/forget`, `mail/token`, `mail/place` and `mail/import` on
+//! control connections.
 
 mod import;
 mod inbox;
 mod names;
+mod person;
 mod place;
 mod subscribe;
 
@@ -19,6 +21,7 @@ use serde_json::value::{RawValue, to_raw_value};
 pub use self::import::import;
 pub use self::inbox::inbox;
 pub use self::names::{forget, rename};
+pub use self::person::{seen, write};
 pub use self::place::{PlaceView, place};
 pub use self::subscribe::subscribe;
 use crate::callers::Callers;

@@ -131,7 +131,7 @@ pub fn resolve(
         ResolvedKind::Agent => directory.agent(name).cloned().into_iter().collect(),
         ResolvedKind::Role => directory.of_role(name).filter(|agent| *agent != sender).cloned().collect(),
         ResolvedKind::Group if name == EVERYONE => {
-            directory.agents.keys().filter(|agent| *agent != sender).cloned().collect()
+            directory.agents.keys().filter(|agent| *agent != sender && !agent.is_user()).cloned().collect()
         }
         ResolvedKind::Group => {
             let members = directory.groups.get(name).map(Vec::as_slice).unwrap_or_default();
@@ -181,9 +181,9 @@ mod tests {
     use super::*;
 
     fn directory() -> Directory {
-        let agents = [("ann", "dev"), ("bob", "dev"), ("dev", "lead"), ("eve", "ops")];
+        let agents = [("ann", "dev"), ("bob", "dev"), ("dev", "lead"), ("eve", "ops"), ("user", "user")];
         Directory {
-            agents: agents.into_iter().map(|(name, role)| (AgentName::new(name).unwrap(), role.to_owned())).collect(),
+            agents: agents.into_iter().map(|(name, role)| (AgentName::stored(name), role.to_owned())).collect(),
             aliases: [("agent:ops:1a2b".to_owned(), AgentName::new("eve").unwrap())].into(),
             groups: [(
                 "ops".to_owned(),
@@ -216,6 +216,7 @@ mod tests {
         assert_eq!(meaning("role:dev"), "role:dev → bob (also )");
         assert_eq!(meaning("@role:ops"), "role:ops → eve (also )");
         assert_eq!(meaning("group:dev"), "unknown");
+        assert_eq!(meaning("user"), "agent:user → user (also role:user)");
         assert_eq!(meaning("everyone"), "group:everyone → bob,dev,eve (also )");
         assert_eq!(meaning("@all"), "group:everyone → bob,dev,eve (also )");
         assert_eq!(meaning("ann"), "agent:ann → ann (also )");

@@ -112,6 +112,9 @@ text_type! {
     Space
 }
 
+/// The name of the person whom the agents work for.
+pub(crate) const USER: &str = "user";
+
 /// The built-in group of all agents.
 pub const EVERYONE: &str = "everyone";
 
@@ -133,6 +136,16 @@ impl AgentName {
     /// Returns true if this is the system's name, not an agent's.
     pub fn is_system(&self) -> bool {
         &*self.0 == "hob"
+    }
+
+    /// Returns the name of the person whom the agents work for. No agent can have this name.
+    pub fn user() -> AgentName {
+        AgentName(USER.into())
+    }
+
+    /// Returns true if this is the person's name, not an agent's.
+    pub fn is_user(&self) -> bool {
+        &*self.0 == USER
     }
 }
 

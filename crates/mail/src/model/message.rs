@@ -134,6 +134,8 @@ pub enum Outcome {
     Acked,
     /// Will not act on it.
     Rejected,
+    /// Has seen it, without a decision.
+    Read,
 }
 
 impl Outcome {
@@ -142,6 +144,7 @@ impl Outcome {
         match self {
             Outcome::Acked => DeliveryState::Acked,
             Outcome::Rejected => DeliveryState::Rejected,
+            Outcome::Read => DeliveryState::Read,
         }
     }
 }

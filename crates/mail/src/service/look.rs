@@ -3,6 +3,7 @@
 
 use super::{Mail, Ticket};
 use crate::error::{MailError, Refusal};
+use crate::model::ids::USER;
 use crate::model::order::{self, Position};
 use crate::model::words::{snippet, split_words};
 use crate::model::{AgentName, Clock, Delivery, Floor, MessageId, MessageView, Millis, Session};
@@ -151,7 +152,11 @@ impl Mail {
         let name = |text: &Option<String>| -> Result<Option<AgentName>, Refusal> {
             let Some(text) = text else { return Ok(None) };
             let bare = text.trim().trim_start_matches('@');
-            Ok(Some(if bare == "hob" { AgentName::system() } else { AgentName::new(bare)? }))
+            Ok(Some(match bare {
+                "hob" => AgentName::system(),
+                USER => AgentName::user(),
+                bare => AgentName::new(bare)?,
+            }))
         };
         let words = split_words(&request.query);
         if words.is_empty() && !request.query.trim().is_empty() {

@@ -9,6 +9,7 @@ pub(crate) mod fixture;
 pub mod look;
 mod patience;
 pub mod people;
+mod person;
 mod queue;
 pub mod receive;
 mod rows;
@@ -20,6 +21,7 @@ mod upkeep;
 mod waits;
 
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use crate::journal::Record;
@@ -82,6 +84,8 @@ pub struct Mail {
     sessions: sessions::Sessions,
     seen: Arc<upkeep::ActiveAgents>,
     pace: slowing::Pace,
+    /// True once the person's mailbox is known to exist.
+    has_user: AtomicBool,
     runtime: Handle,
 }
 
@@ -102,6 +106,7 @@ impl Mail {
             sessions: sessions::Sessions::default(),
             seen: Arc::default(),
             pace: slowing::Pace::default(),
+            has_user: AtomicBool::default(),
             runtime: Handle::current(),
         });
         mail.listen();
@@ -203,9 +208,10 @@ impl Mail {
         }
     }
 
-    /// Returns all agents, with their standing.
+    /// Returns all agents, with their standing. The person is none of them.
     pub(crate) async fn roster(&self) -> Result<Roster, MailError> {
         let mut roster = self.store.look(query::Agents).await?;
+        roster.agents.retain(|agent| !agent.name.is_user());
         for agent in &mut roster.agents {
             self.sessions.note_fence(&agent.name, agent.fence);
             agent.standing = self.standing(&agent.name, roster.now, agent.seen_at);

@@ -6,7 +6,7 @@ use project::rooms::{AgentRow, AgentState, MailRow, Recipient};
 
 use super::Mail;
 use crate::error::MailError;
-use crate::model::{Agent, DeliveryState, MessageView};
+use crate::model::{Agent, AgentName, DeliveryState, Floor, MessageView};
 use crate::store::query;
 
 /// The number of messages that are listed.
@@ -26,13 +26,18 @@ impl Mail {
         let rows = agents.iter().map(agent_row).collect();
         agents.sort_by_key(|agent| std::cmp::Reverse(agent.seen_at));
         let mut latest: BTreeMap<(u64, String), MessageView> = BTreeMap::new();
-        for agent in agents.into_iter().take(SEARCHED) {
-            let search = query::Search { agent: Some(agent.name), limit: LISTED, ..query::Search::default() };
+        let key = |message: &MessageView| (message.at, message.id.to_string());
+        for agent in agents.into_iter().take(SEARCHED).map(|agent| agent.name).chain([AgentName::user()]) {
+            let search = query::Search { agent: Some(agent), limit: LISTED, ..query::Search::default() };
             let found = self.store.look(search).await?;
-            latest.extend(found.into_iter().map(|message| ((message.at, message.id.to_string()), message)));
+            latest.extend(found.into_iter().map(|message| (key(&message), message)));
         }
+        let mut listed: BTreeMap<_, _> = latest.into_iter().rev().take(LISTED).collect();
+        // Later mail between agents does not hide what waits for the person.
+        let unread = self.pending(&AgentName::user(), Floor::All, LISTED).await?.messages;
+        listed.extend(unread.into_iter().map(|message| (key(&message), message)));
         let mut mail = Vec::new();
-        for message in latest.into_values().rev().take(LISTED) {
+        for message in listed.into_values().rev() {
             let status = query::Status { agent: message.from.clone(), id: message.id.clone() };
             let deliveries = self.store.look(status).await?.unwrap_or_default();
             let to = deliveries.into_iter().map(|delivery| Recipient {

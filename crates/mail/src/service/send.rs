@@ -87,6 +87,7 @@ impl Mail {
             };
             to = vec![self.other_side(session, id).await?];
         }
+        self.prepare_user(&to).await?;
         let append = Append {
             id: MessageId::mint(Clock::system().now()),
             sender: session.clone(),

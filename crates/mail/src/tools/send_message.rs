@@ -22,7 +22,7 @@ const BEGINS: usize = 60;
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Args {
-    /// A name, role:X, group:X or everyone. With reply_to the default is that message's author.
+    /// A name, role:X, group:X, everyone, or user (your user). With reply_to the default is that message's author.
     #[serde(alias = "recipient", alias = "recipients", alias = "to_agent")]
     pub to: Option<Addresses>,
     /// The text.

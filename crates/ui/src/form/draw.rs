@@ -7,11 +7,11 @@ use ratatui::layout::{Position, Rect};
 use ratatui::style::{Color, Modifier, Style};
 use ratatui::text::{Line, Span};
 use serde_json::Value;
-use unicode_segmentation::UnicodeSegmentation;
 use unicode_width::UnicodeWidthStr;
 
 use super::question::{Attachment, Field, Kind};
 use super::state::{Entry, Focus, Options, State, yes_or_no};
+use crate::cells::{fit, wrap};
 use crate::editor::Editor;
 
 const DIM: Style = Style::new().add_modifier(Modifier::DIM);
@@ -73,7 +73,7 @@ fn head(state: &State, width: usize, height: u16) -> Vec<Line<'static>> {
         lines.push(Line::styled("DANGEROUS", ALARM));
     }
     // The title is one line, because a line break could look like its end.
-    let title = wrapped(&visible(&state.question.title), width);
+    let title = wrap(&visible(&state.question.title), width);
     let room = usize::from(height / 3).max(1);
     let is_cut = title.len() > room;
     lines.extend(title.into_iter().take(room).map(|line| Line::styled(line, BOLD)));
@@ -122,7 +122,7 @@ fn footer(state: &State, width: usize, more: (bool, bool)) -> [Line<'static>; 2]
     if let Some((field, why)) = &state.problem {
         let named = field.as_ref().and_then(|id| state.question.fields.iter().find(|field| field.id == *id));
         let named = named.map(|field| format!("{}: ", field.name())).unwrap_or_default();
-        return [Line::styled(cut(&visible(&format!("{named}{why}")), width), ALARM), always];
+        return [Line::styled(fit(&format!("{named}{why}"), width), ALARM), always];
     }
     let (more, arrows) = match more {
         (true, true) => ("  ↑↓ more: PgUp, PgDn", "  ↑↓"),
@@ -134,21 +134,6 @@ fn footer(state: &State, width: usize, more: (bool, bool)) -> [Line<'static>; 2]
     let first = [format!("{keys}{more}"), more.trim_start().to_owned(), arrows.trim_start().to_owned()];
     let first = first.into_iter().find(|way| way.width() <= width).unwrap_or_default();
     [Line::styled(first, DIM), always]
-}
-
-/// Truncates a text to one line, with a mark.
-fn cut(text: &str, width: usize) -> String {
-    if text.width() <= width {
-        return text.to_owned();
-    }
-    let mut kept = String::new();
-    for cluster in text.graphemes(true) {
-        if kept.width() + cluster.width() + 1 > width {
-            break;
-        }
-        kept.push_str(cluster);
-    }
-    kept + "…"
 }
 
 fn page(state: &State, width: usize) -> Page {
@@ -252,13 +237,13 @@ impl Page {
                 self.text("", "These are your answers:", DIM);
                 for field in several {
                     let line = format!("  {}: {}", visible(field.name()), shown(field));
-                    self.lines.push(Line::raw(cut(&line, self.width)));
+                    self.lines.push(Line::raw(fit(&line, self.width)));
                 }
                 "Send".to_owned()
             }
         };
         let style = if has_focus { BOLD.add_modifier(Modifier::REVERSED) } else { Style::new() };
-        let label = cut(&label, self.width.saturating_sub(6));
+        let label = fit(&label, self.width.saturating_sub(6));
         self.lines.push(Line::from(vec![Span::raw(marker(has_focus)), Span::styled(format!("[ {label} ]"), style)]));
         if has_focus {
             self.focus = begin..self.lines.len();
@@ -269,7 +254,7 @@ impl Page {
     /// Renders a text in lines that fit, each with the same prefix.
     fn text(&mut self, mark: &'static str, text: &str, style: Style) {
         let room = self.width.saturating_sub(mark.width()).max(1);
-        for line in wrapped(text, room) {
+        for line in wrap(text, room) {
             self.lines.push(Line::from(vec![Span::styled(mark, DIM), Span::styled(line, style)]));
         }
     }
@@ -318,27 +303,8 @@ impl Page {
     fn editor(&mut self, editor: &Editor, has_focus: bool) {
         const MARK: &str = "  ▏";
         let room = self.width.saturating_sub(MARK.width() + 1).max(1);
-        let (mut row, mut used, mut cursor) = (String::new(), 0, None);
-        let mut rows = Vec::new();
-        for (at, cluster) in editor.text().grapheme_indices(true).chain([(editor.text().len(), "")]) {
-            let shown = if cluster == "\t" { "    " } else { cluster };
-            if used + shown.width() > room {
-                rows.push(std::mem::take(&mut row));
-                used = 0;
-            }
-            if at == editor.at() {
-                cursor = Some((rows.len(), used));
-            }
-            if cluster == "\n" {
-                rows.push(std::mem::take(&mut row));
-                used = 0;
-            } else {
-                row.push_str(shown);
-                used += shown.width();
-            }
-        }
-        rows.push(row);
-        if let (true, Some((row, column))) = (has_focus, cursor) {
+        let (rows, (row, column)) = editor.rows(room);
+        if has_focus {
             self.cursor = Some((self.lines.len() + row, MARK.width() + column));
         }
         for row in rows {
@@ -383,29 +349,4 @@ fn in_words(field: &Field, value: &Value) -> String {
 
 fn marker(has_focus: bool) -> &'static str {
     if has_focus { "▸ " } else { "  " }
-}
-
-/// Wraps a text to at most `room` columns, between words where possible.
-fn wrapped(text: &str, room: usize) -> Vec<String> {
-    let mut lines = vec![String::new()];
-    let mut used = 0;
-    for word in text.split_word_bounds() {
-        let width = word.width();
-        if used + width > room && used > 0 {
-            lines.push(String::new());
-            used = 0;
-            if word.trim().is_empty() {
-                continue;
-            }
-        }
-        for cluster in word.graphemes(true) {
-            if used + cluster.width() > room && used > 0 {
-                lines.push(String::new());
-                used = 0;
-            }
-            used += cluster.width();
-            lines.last_mut().expect("there is a line").push_str(cluster);
-        }
-    }
-    lines
 }

@@ -449,20 +449,10 @@ fn is_edit(key: &Key) -> bool {
 /// Handles a key in a text.
 fn edit(editor: &mut Editor, key: Key) -> Movement {
     match key {
-        Key::Char(c) => editor.insert(c.encode_utf8(&mut [0; 4])),
-        Key::Paste(text) => editor.insert(&text),
-        Key::Enter => editor.insert("\n"),
-        Key::Backspace => editor.backspace(),
-        Key::Delete => editor.delete(),
-        Key::Left => editor.left(),
-        Key::Right => editor.right(),
-        Key::Home | Key::Ctrl('a') => editor.home(),
-        Key::End | Key::Ctrl('e') => editor.end(),
-        Key::Ctrl('w') => editor.delete_word(),
-        Key::Ctrl('u') => editor.delete_to_start(),
         Key::Up if !editor.up() => return Movement::Back,
         Key::Down if !editor.down() => return Movement::On,
-        _ => {}
+        Key::Up | Key::Down => {}
+        key => editor.press(key),
     }
     Movement::Stay
 }

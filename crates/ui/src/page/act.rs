@@ -1,10 +1,11 @@
-//! Posted forms: answers to questions, and actions on sessions. Each has a command of hob with the same effect.
+//! Posted forms: answers to questions, messages, and actions on sessions. Each has a command of hob with the same effect.
 
 use std::fmt::Display;
 use std::sync::Arc;
 
 use client::control::ControlError;
 use hyper::StatusCode;
+use project::rooms::Room;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
@@ -15,6 +16,7 @@ use super::gate::Refusal;
 use super::response::{Answer, html, refused, see};
 use super::route::Route;
 use super::show::{self, Filled, Loaded};
+use super::write;
 use crate::form::{Draft, Question};
 
 const FOREIGN: Refusal = Refusal::new(
@@ -48,6 +50,7 @@ pub(super) async fn post(site: Arc<Site>, body: &[u8]) -> Answer {
     match (&*action, value("question"), value("session")) {
         ("send" | "decline", Some(id), _) => answer(site, id, action == "decline", pairs).await,
         ("claim", Some(id), _) => claim(site, id).await,
+        ("write", ..) => write(site, &pairs, value("back").and_then(|back| Route::parse(&back))).await,
         ("interrupt" | "stop", _, Some(id)) => {
             let back = value("back").and_then(|back| Route::parse(&back));
             let eval = value("eval").and_then(|eval| eval.parse::<u64>().ok());
@@ -131,6 +134,29 @@ fn late(why: &str, draft: &Draft) -> String {
     let texts: String = texts.collect();
     let typed = if texts.is_empty() { String::new() } else { format!("\nWhat you had typed:{texts}") };
     format!("Your answer was not sent: {why}. Tell the agent if you want to change the answer.{typed}")
+}
+
+/// Sends a message of the person. What was typed stays on the page if it was not sent.
+async fn write(site: Arc<Site>, pairs: &[(String, String)], back: Option<Route>) -> Answer {
+    let (letter, back) = (write::posted(pairs), back.unwrap_or(Route::Room(Room::Mail)));
+    let sent = match letter.params() {
+        Err(why) => Err(why.to_owned()),
+        Ok(params) => {
+            let daemon = site.daemon.clone();
+            let sending = tokio::task::spawn_blocking(move || daemon.request("mail/write", params));
+            sending.await.map_err(|error| error.to_string()).and_then(|sent| sent.map_err(|error| error.to_string()))
+        }
+    };
+    match sent {
+        Ok(sent) => {
+            tell(&site, sent["content"][0]["text"].as_str().unwrap_or("Sent.").to_owned());
+            see(&back.url(), None)
+        }
+        Err(why) => {
+            let unsent = Loaded::Unsent(letter, why);
+            html(StatusCode::UNPROCESSABLE_ENTITY, show::document(&site, &back, &unsent, None))
+        }
+    }
 }
 
 /// Tells others that a person is answering, which delays the expiry. Its failure does not matter.

@@ -7,21 +7,15 @@ use std::time::Duration;
 
 use client::Control;
 use client::control::ControlError;
-use project::rooms::{NEXT, Snapshot};
+use project::rooms::Snapshot;
 use project::{Hello, Project};
-use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use tokio::sync::watch;
 
-/// The interval between attempts to reconnect.
-const AGAIN: Duration = Duration::from_millis(300);
-/// The time after which the daemon repeats an unchanged state.
-const WAIT: Duration = Duration::from_secs(20);
+use crate::feed::{self, AGAIN};
+
 /// The time for which a person counts as present after the last open tab was closed or reloaded.
 const LEAVES: Duration = Duration::from_secs(3);
-
-const NONE_RUNS: &str =
-    "No daemon is running, so this is the last known state. The next call of an agent or of hob starts one.";
 
 /// The project's daemon, also across restarts.
 pub(super) struct Daemon {
@@ -57,42 +51,27 @@ impl Daemon {
         self.seen.subscribe()
     }
 
-    /// Follows the rooms until the process ends. Blocks; starts no daemon, so that a stopped one stays stopped.
+    /// Follows the rooms until the process ends. Blocks.
     pub(super) fn follow(&self) {
-        loop {
-            let problem = match Control::connect(&self.project, &self.hello) {
-                Ok(Some(control)) => self.follow_connection(control),
-                Ok(None) => NONE_RUNS.to_owned(),
-                Err(error) => error.to_string(),
-            };
-            self.seen.send_if_modified(|seen| {
-                let is_new = seen.problem.as_ref() != Some(&problem);
-                seen.problem = Some(problem);
-                is_new
-            });
-            std::thread::sleep(AGAIN);
-        }
-    }
-
-    /// Follows the rooms until the connection ends, and returns the reason.
-    fn follow_connection(&self, mut control: Control) -> String {
-        let mut params = json!({"wait_ms": 0});
-        loop {
-            let answer = control.request(NEXT, params, |_, _| {});
-            let snapshot = match answer.map(Snapshot::deserialize) {
-                Ok(Ok(snapshot)) => snapshot,
-                Ok(Err(error)) => return format!("the daemon is of another version ({error}): run `hob stop`"),
-                Err(ControlError::Lost { .. }) => return NONE_RUNS.to_owned(),
-                Err(error) => return format!("{error}: if the daemon is of another version, run `hob stop`"),
-            };
-            params = json!({"life": snapshot.life, "number": snapshot.number, "wait_ms": WAIT.as_millis() as u64});
-            self.seen.send_if_modified(|seen| {
-                let before = (&seen.snapshot.life, seen.snapshot.number, &seen.problem);
-                let is_new = before != (&snapshot.life, snapshot.number, &None);
-                *seen = LastState { snapshot: Arc::new(snapshot), problem: None };
-                is_new
-            });
-        }
+        let next = |before: &LastState, news: Result<Snapshot, String>| match news {
+            Ok(snapshot) => LastState { snapshot: Arc::new(snapshot), problem: None },
+            Err(problem) => LastState { snapshot: before.snapshot.clone(), problem: Some(problem) },
+        };
+        feed::follow(
+            &self.project,
+            &self.hello,
+            |_| Ok(()),
+            |news| {
+                self.seen.send_if_modified(|seen| {
+                    let before = std::mem::take(seen);
+                    *seen = next(&before, news);
+                    let key =
+                        |state: &LastState| (state.snapshot.life.clone(), state.snapshot.number, state.problem.clone());
+                    key(&before) != key(seen)
+                });
+                true
+            },
+        );
     }
 
     /// Reports to agents that a person is present while tabs are open.

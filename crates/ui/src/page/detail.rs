@@ -1,6 +1,6 @@
 //! The pages of a single question, session, agent and conversation.
 
-use project::rooms::{Room, SessionRow};
+use project::rooms::{MailRow, Room, SessionRow};
 use project::{span, visible};
 use serde::Deserialize;
 use serde_json::Value;
@@ -169,14 +169,20 @@ pub(super) fn agent_name(view: &View<'_>, id: &str) -> String {
     view.rooms().agents.iter().find(|row| row.id == id).map_or(id, name).to_owned()
 }
 
+/// Returns the messages of a conversation, oldest first.
+pub(super) fn messages<'a>(view: &View<'a>, id: &str) -> Vec<&'a MailRow> {
+    let mut messages: Vec<_> = view.snapshot.rooms.mail.iter().filter(|mail| mail.thread == id).collect();
+    messages.sort_by_key(|mail| mail.sent);
+    messages
+}
+
 /// Draws a conversation, oldest message first.
 pub(super) fn thread(view: &View<'_>, id: &str) -> Html {
-    let mut messages: Vec<_> = view.rooms().mail.iter().filter(|mail| mail.thread == id).collect();
-    messages.sort_by_key(|mail| mail.sent);
+    let messages = messages(view, id);
     if messages.is_empty() {
         return el("p").class("empty").line("This conversation is no longer among the latest. `hob thread` shows it.");
     }
-    let draw = |mail: &&project::rooms::MailRow| {
+    let draw = |mail: &&MailRow| {
         let to: Vec<String> =
             mail.to.iter().map(|to| format!("{} ({})", to.name, to.state.replace('_', " "))).collect();
         let head = format!("{} to {}, {} ago", mail.from, to.join(", "), view.age(mail.sent));

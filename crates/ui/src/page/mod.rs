@@ -2,7 +2,7 @@
 //!
 //! Modules, from the network inwards: `server.rs` (connections), `gate.rs` and `peer.rs` (who is admitted), `route.rs`
 //! (addresses), `show.rs` (requests for pages, and their changes), `act.rs` (posted forms), `daemon.rs` (the daemon),
-//! `frame.rs`, `rooms.rs`, `detail.rs`, `form.rs`, `table.rs` (the drawing), `html.rs` (the one place that escapes).
+//! `frame.rs`, `rooms.rs`, `detail.rs`, `form.rs`, `write.rs`, `table.rs` (the drawing), `html.rs` (the one place that escapes).
 
 mod act;
 mod daemon;
@@ -12,13 +12,13 @@ mod frame;
 mod gate;
 mod html;
 mod peer;
-
 mod response;
 mod rooms;
 mod route;
 mod server;
 mod show;
 mod table;
+mod write;
 
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};

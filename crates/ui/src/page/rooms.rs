@@ -93,7 +93,11 @@ impl View<'_> {
             Urgency::Normal => ("chip stuck", "stuck"),
             Urgency::Low => ("chip", "to read"),
         };
-        let route = route_to_row(need.room, &need.id);
+        let message = self.rooms().mail.iter().find(|mail| need.room == Room::Mail && mail.id == need.id);
+        let route = match message {
+            Some(message) => Route::Thread(message.thread.clone()),
+            None => route_to_row(need.room, &need.id),
+        };
         let link = link(&route, &key("need", &need.id), &need.text);
         let action = match session {
             Some(session) => self.session_actions("need", session),

@@ -19,8 +19,9 @@ use super::html::{Html, line, notice};
 use super::response::{Answer, Content, content, html, refused};
 use super::rooms::View;
 use super::route::Route;
-use super::{Site, response};
+use super::{Site, response, write};
 use crate::form::{Draft, Question};
+use crate::letter::Letter;
 
 /// The interval at which ages are drawn again.
 const TICK: Duration = Duration::from_secs(5);
@@ -48,6 +49,8 @@ pub(super) enum Loaded {
     Nothing,
     Question(Value),
     Output(Output),
+    /// A message of the person that was not sent, and the reason.
+    Unsent(Letter, String),
     Problem(String),
 }
 
@@ -72,7 +75,7 @@ pub(super) async fn get(site: Arc<Site>, route: Route) -> Answer {
     let mut seen = site.daemon.subscribe();
     let is_known = |seen: &LastState| seen.problem.is_some() || !seen.snapshot.life.is_empty();
     let _ = tokio::time::timeout(FIRST, seen.wait_for(is_known)).await;
-    let loaded = load(site.daemon.clone(), route.clone(), site.daemon.latest().snapshot).await;
+    let loaded = load(&site, route.clone(), site.daemon.latest().snapshot).await;
     if let (Route::Question(_), Loaded::Question(Value::Null)) = (&route, &loaded) {
         return refused(&NO_QUESTION);
     }
@@ -106,7 +109,8 @@ pub(super) fn document(site: &Site, route: &Route, loaded: &Loaded, filled: Opti
             }
             Err(error) => line(&format!("This question cannot be shown: {error}")),
         },
-        _ => Html::default(),
+        Loaded::Unsent(letter, why) => write::form(&view, route, Some((letter, why))),
+        _ => write::form(&view, route, None),
     };
     frame.document(&view, region(&view, route, loaded), still)
 }
@@ -145,8 +149,9 @@ fn region(view: &View<'_>, route: &Route, loaded: &Loaded) -> Html {
     }
 }
 
-/// Loads the data of a route beyond the rooms.
-pub(super) async fn load(daemon: Arc<Daemon>, route: Route, snapshot: Arc<Snapshot>) -> Loaded {
+/// Loads the data of a route beyond the rooms. Messages to the person in a conversation are read then.
+pub(super) async fn load(site: &Site, route: Route, snapshot: Arc<Snapshot>) -> Loaded {
+    let (daemon, is_person) = (site.daemon.clone(), site.refusal.is_none());
     let loading = tokio::task::spawn_blocking(move || match &route {
         Route::Question(id) => match daemon.question(id) {
             Ok(question) => Loaded::Question(question),
@@ -157,6 +162,14 @@ pub(super) async fn load(daemon: Arc<Daemon>, route: Route, snapshot: Arc<Snapsh
             Some(row) => Loaded::Output(output(&daemon, &row.worktree, &row.name)),
             None => Loaded::Nothing,
         },
+        Route::Thread(id) if is_person => {
+            let mail = snapshot.rooms.mail.iter().filter(|mail| mail.thread == *id && mail.is_unread_by_user());
+            let ids: Vec<&str> = mail.map(|mail| mail.id.as_str()).collect();
+            match if ids.is_empty() { Ok(Value::Null) } else { daemon.request("mail/seen", json!({"ids": ids})) } {
+                Ok(_) => Loaded::Nothing,
+                Err(error) => Loaded::Problem(error.to_string()),
+            }
+        }
         _ => Loaded::Nothing,
     });
     loading.await.unwrap_or(Loaded::Nothing)
@@ -210,7 +223,7 @@ fn live(site: Arc<Site>, route: Route) -> Answer {
             // A stopped daemon stays stopped while a tab is open.
             let loaded = match now.problem {
                 Some(_) => None,
-                None => Some(load(site.daemon.clone(), route.clone(), now.snapshot.clone()).await),
+                None => Some(load(site, route.clone(), now.snapshot.clone()).await),
             };
             let change = change(site, &route, &now, loaded.as_ref());
             if change != last {

@@ -8,10 +8,11 @@ use ratatui::style::{Color, Modifier, Style};
 use ratatui::text::{Line, Span};
 use unicode_width::UnicodeWidthStr;
 
-use super::cells::{fit, lines, pad};
 use super::detail;
 use super::rows::{self, Column, Row, Tone};
 use super::state::{Mode, State, matches};
+use super::writing::Writing;
+use crate::cells::{fit, lines, pad};
 
 /// The smallest screen.
 pub(super) const SMALLEST: (u16, u16) = (60, 16);
@@ -60,6 +61,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, state: &State, palette: Palette) {
     let line = |row: u16| Rect { y: area.y + row, height: 1, ..area };
     frame.render_widget(tabs(state, width, palette), line(0));
     let body = Rect { y: area.y + 1, height: area.height - 3, ..area };
+    let mut cursor = None;
     match &state.mode {
         Mode::Help => paragraph(frame, body, &help(), 0),
         Mode::Detail(open) => {
@@ -71,6 +73,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, state: &State, palette: Palette) {
             let first = if open.room == Room::Sessions { most - open.scroll.min(most) } else { open.scroll.min(most) };
             paragraph(frame, body, &all, first);
         }
+        Mode::Write(writing) => cursor = write(frame, body, writing),
         Mode::Go(editor) => {
             let found = matches(state, editor.text());
             let line = |(room, row): &(Room, Row)| {
@@ -82,11 +85,33 @@ pub(super) fn draw(frame: &mut Frame<'_>, state: &State, palette: Palette) {
         _ => table(frame, body, state, palette),
     }
     frame.render_widget(status(state, width, palette), line(area.height - 2));
-    let (keys, cursor) = keys(state, width);
+    let (keys, column) = keys(state, width);
     frame.render_widget(keys, line(area.height - 1));
-    if let Some(column) = cursor {
-        frame.set_cursor_position(Position { x: area.x + column as u16, y: area.y + area.height - 1 });
+    let column = column.map(|column| Position { x: area.x + column as u16, y: area.y + area.height - 1 });
+    if let Some(position) = column.or(cursor) {
+        frame.set_cursor_position(position);
     }
+}
+
+/// Draws a message that is written: two lines about it, then the text. Returns the cursor.
+fn write(frame: &mut Frame<'_>, area: Rect, writing: &Writing) -> Option<Position> {
+    let width = usize::from(area.width);
+    let answer = if writing.is_answer() { ", an answer" } else { "" };
+    let head = format!("Priority {}{answer}. Agents read it as your own word.", writing.priority);
+    let (label, to) = ("To: ", &writing.to);
+    let room = width.saturating_sub(label.len() + 1);
+    let before = fit_end(&to.text()[..to.at()], room);
+    let line = format!("{label}{before}{}", fit(&to.text()[to.at()..], room.saturating_sub(before.width())));
+    paragraph(frame, area, &[head, line, String::new()], 0);
+    let area = Rect { y: area.y + 3, height: area.height.saturating_sub(3), ..area };
+    let text = &writing.text;
+    let (rows, (row, column)) = text.rows(width.saturating_sub(1));
+    let first = (row + 1).saturating_sub(usize::from(area.height));
+    paragraph(frame, area, &rows, first);
+    Some(match writing.is_at_recipients {
+        true => Position { x: area.x + (label.len() + before.width()) as u16, y: area.y - 2 },
+        false => Position { x: area.x + column as u16, y: area.y + (row - first) as u16 },
+    })
 }
 
 fn paragraph(frame: &mut Frame<'_>, area: Rect, lines: &[String], first: usize) {
@@ -193,7 +218,7 @@ fn status(state: &State, width: usize, palette: Palette) -> Line<'static> {
         return Line::styled(fit(notice, width), palette.style(Tone::Waiting));
     }
     if let Some(why) = &state.lost {
-        let text = format!("not connected: {why}; these rows are old, and hob top connects again by itself");
+        let text = format!("not connected, and these rows are old: {why}");
         return Line::styled(fit(&text, width), palette.style(Tone::Alarm));
     }
     let filter = if state.filter.is_empty() { String::new() } else { format!(" · filter: {}", state.filter) };
@@ -220,6 +245,10 @@ fn keys(state: &State, width: usize) -> (Line<'static>, Option<usize>) {
             None,
         ),
         Mode::Help => (Line::styled("any key goes back", DIM), None),
+        Mode::Write(_) => {
+            let keys = "^S sends · Tab recipients or text · ^P priority · Esc leaves";
+            (Line::styled(fit(keys, width), DIM), None)
+        }
         Mode::Detail(detail) => {
             let acts = acts(detail.room);
             (Line::styled(fit(&format!("Esc back · ↑↓ PgUp PgDn scroll{acts}"), width), DIM), None)
@@ -240,10 +269,11 @@ fn keys(state: &State, width: usize) -> (Line<'static>, Option<usize>) {
 
 fn acts(room: Room) -> &'static str {
     match room {
-        Room::Agents => " · i interrupt",
+        Room::Agents => " · w write · i interrupt",
+        Room::Mail => " · w write · r reply",
         Room::Sessions => " · i interrupt · x stop",
         Room::Questions => " · a answer",
-        Room::Now | Room::Mail | Room::Activity | Room::Work | Room::Nodes => "",
+        Room::Now | Room::Activity | Room::Work | Room::Nodes => "",
     }
 }
 
@@ -271,6 +301,8 @@ fn help() -> Vec<String> {
         "i                interrupts the evaluation of a session",
         "x, then y        stops a session",
         "a                answers a question",
+        "w                writes to the chosen agent, elsewhere to all agents",
+        "r                replies to a message",
         "Ctrl-Z           suspends; `fg` continues",
         "q, Ctrl-C        quits",
     ];

@@ -4,7 +4,6 @@
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
-use std::time::Duration;
 
 use client::Control;
 use client::control::ControlError;
@@ -13,10 +12,10 @@ use project::rooms::{NEXT, Snapshot};
 use serde_json::{Map, Value, json};
 
 use super::state::{Action, Event};
+use crate::feed;
 
-/// The longest wait for a change, and the pause before another attempt to connect.
-const WAIT_MS: u64 = 5_000;
-const AGAIN: Duration = Duration::from_millis(300);
+/// The bytes of output that are read at once.
+const READ: u64 = 60_000;
 
 /// Returns the rows now; `None` if no daemon runs.
 ///
@@ -32,46 +31,25 @@ pub(super) fn snapshot(project: &Project, cwd: &Path) -> Result<Option<Snapshot>
 /// Starts to watch. The thread ends when the receiver is dropped.
 pub(super) fn watch(project: Project, cwd: PathBuf, events: Sender<Event>) {
     thread::spawn(move || {
-        loop {
-            let why = match watch_once(&project, &cwd, &events) {
-                Ok(()) => return,
-                Err(why) => why,
-            };
-            if events.send(Event::Lost(why)).is_err() {
-                return;
-            }
-            thread::sleep(AGAIN);
-        }
+        let hello = Control::hello(&project, &cwd);
+        let greet = |control: &mut Control| greet(control, &events);
+        feed::follow(&project, &hello, greet, |news| {
+            let event = news.map_or_else(Event::Lost, |snapshot| Event::Snapshot(Box::new(snapshot)));
+            events.send(event).is_ok()
+        });
     });
 }
 
-/// Watches on one connection. Returns when the receiver is dropped.
-fn watch_once(project: &Project, cwd: &Path, events: &Sender<Event>) -> Result<(), String> {
-    let hello = Control::hello(project, cwd);
-    let control = Control::connect(project, &hello).map_err(|error| error.to_string())?;
-    let mut control = control.ok_or("no daemon runs; the next call of an agent starts one")?;
-    let text = |error: ControlError| match error {
-        ControlError::Lost { .. } => "the daemon ended".to_owned(),
-        error => error.to_string(),
-    };
-    let refusal = control.request("ask/refusal", json!({}), |_, _| {}).map_err(text)?;
-    let refusal = refusal["refusal"].as_str().map(str::to_owned);
+/// Reports that a person looks, so that agents that ask wait longer; unless an agent started this process.
+fn greet(control: &mut Control, events: &Sender<Event>) -> Result<(), ControlError> {
+    let answer = control.request("ask/refusal", json!({}), |_, _| {})?;
+    let refusal = answer["refusal"].as_str().map(str::to_owned);
     if refusal.is_none() {
-        // Agents that ask wait longer, since a person looks.
-        control.request("ask/watch", json!({}), |_, _| {}).map_err(text)?;
+        control.request("ask/watch", json!({}), |_, _| {})?;
     }
-    if events.send(Event::Refusal(refusal)).is_err() {
-        return Ok(());
-    }
-    let mut params = json!({});
-    loop {
-        let answer = control.request(NEXT, params, |_, _| {}).map_err(text)?;
-        let snapshot: Snapshot = serde_json::from_value(answer).map_err(|error| error.to_string())?;
-        params = json!({"life": snapshot.life, "number": snapshot.number, "wait_ms": WAIT_MS});
-        if events.send(Event::Snapshot(Box::new(snapshot))).is_err() {
-            return Ok(());
-        }
-    }
+    // A dropped receiver ends the thread with the next state.
+    let _ = events.send(Event::Refusal(refusal));
+    Ok(())
 }
 
 /// Starts the thread that acts, and returns the way to it.
@@ -107,13 +85,37 @@ fn perform(project: &Project, action: Action) -> Option<Event> {
         Action::Stop { worktree, session } => {
             notice(call(project, Path::new(&worktree), "repl_stop", json!({"session": session})))
         }
+        Action::Write(letter) => match letter.params().map_err(str::to_owned).and_then(|params| {
+            let answer = request(project, "mail/write", params)?;
+            Ok(answer["content"][0]["text"].as_str().unwrap_or("sent").to_owned())
+        }) {
+            Ok(text) => Event::Sent(text),
+            Err(why) => Event::Notice(format!("not sent: {why}")),
+        },
+        Action::See { ids } => match request(project, "mail/seen", json!({"ids": ids})) {
+            Ok(_) => return None,
+            Err(why) => Event::Notice(format!("the message stays unread: {why}")),
+        },
         Action::Read { id, worktree, session, cursor } => {
-            let arguments = json!({"session": session, "cursor": cursor, "max_bytes": 60_000});
             // Without an answer the next attempt begins at the same place.
-            let answer = call(project, Path::new(&worktree), "repl_read", arguments).unwrap_or_default();
-            let output = &answer["structuredContent"];
-            let text = output["text"].as_str().unwrap_or_default().to_owned();
-            Event::Output { session: id, text, cursor: output["cursor"].as_u64().unwrap_or(cursor) }
+            let read = |cursor: u64, tail: bool| {
+                let arguments = json!({"session": session, "cursor": cursor, "max_bytes": READ, "tail": tail});
+                let mut answer = call(project, Path::new(&worktree), "repl_read", arguments).unwrap_or_default();
+                answer["structuredContent"].take()
+            };
+            let next = |output: &Value, from: u64| output["cursor"].as_u64().unwrap_or(from);
+            let text = |output: &Value| output["text"].as_str().unwrap_or_default().to_owned();
+            let output = read(cursor, false);
+            let (mut shown, mut cursor) = (text(&output), next(&output, cursor));
+            // A session may print faster than a face reads: then the end is more telling than the middle.
+            if output["more"] == true {
+                let end = read(cursor, true);
+                let gap = if end["cut"] == true { "\n[left out; `hob call repl_read` reads any part]\n" } else { "" };
+                shown.push_str(gap);
+                shown.push_str(&text(&end));
+                cursor = next(&end, cursor);
+            }
+            Event::Output { session: id, text: shown, cursor }
         }
         Action::Quit | Action::Suspend | Action::Answer { .. } => return None,
     })
@@ -132,6 +134,11 @@ fn call(project: &Project, worktree: &Path, tool: &str, arguments: Value) -> Res
         return Err(answer["content"][0]["text"].as_str().unwrap_or("it failed").to_owned());
     }
     Ok(answer)
+}
+
+/// Makes a request for the person.
+fn request(project: &Project, method: &str, params: Value) -> Result<Value, String> {
+    connect(project, project.root())?.request(method, params, |_, _| {}).map_err(|error| error.to_string())
 }
 
 fn connect(project: &Project, cwd: &Path) -> Result<Control, String> {

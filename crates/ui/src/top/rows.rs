@@ -144,7 +144,7 @@ pub(super) fn rows(rooms: &Rooms, room: Room, now: u64) -> Vec<Row> {
                 let tone = match need.urgency {
                     Urgency::Critical => Tone::Alarm,
                     Urgency::High => Tone::Waiting,
-                    Urgency::Normal => Tone::Busy,
+                    Urgency::Normal => Tone::Alarm,
                     Urgency::Low => Tone::Plain,
                 };
                 let mark = match need.urgency {
@@ -211,6 +211,7 @@ pub(super) fn rows(rooms: &Rooms, room: Room, now: u64) -> Vec<Row> {
                 let tone = match (message.stuck.is_some(), message.priority.as_str()) {
                     (true, _) => Tone::Alarm,
                     (_, "critical") => Tone::Waiting,
+                    _ if message.is_unread_by_user() => Tone::Waiting,
                     _ => Tone::Plain,
                 };
                 let cells = vec![

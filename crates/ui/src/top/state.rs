@@ -2,12 +2,14 @@
 //! actions.
 
 use std::cell::Cell;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use project::rooms::{Room, SessionRow, Snapshot};
 
 use super::rows::{self, Row};
+use super::writing::{self, Writing};
 use crate::editor::Editor;
+use crate::letter::Letter;
 use crate::terminal::Key;
 
 /// The length of a filter or a name in characters.
@@ -29,6 +31,8 @@ pub(super) enum Event {
     Clock(u64),
     /// The result of an action, in a sentence.
     Notice(String),
+    /// The message of the person was sent, with a sentence about it.
+    Sent(String),
     /// More output of a session, from this cursor on.
     Output {
         session: String,
@@ -56,6 +60,12 @@ pub(super) enum Action {
         worktree: String,
         session: String,
     },
+    /// Sends a message of the person.
+    Write(Letter),
+    /// Marks messages to the person as read.
+    See {
+        ids: Vec<String>,
+    },
     /// Reads the output of a session from a cursor on.
     Read {
         id: String,
@@ -81,6 +91,7 @@ pub(super) enum Mode {
     },
     /// Shows one row.
     Detail(Detail),
+    Write(Writing),
 }
 
 /// An open row.
@@ -111,6 +122,10 @@ pub(super) struct State {
     pub filter: String,
     pub mode: Mode,
     pub notice: Option<String>,
+    /// The last message of the person that was not sent, or may not have been.
+    pub unsent: Option<Letter>,
+    /// The messages to the person that were marked as read.
+    pub seen: HashSet<String>,
     /// The number of rows that the last frame had room for.
     pub height: Cell<usize>,
 }
@@ -128,6 +143,8 @@ impl State {
             filter: String::new(),
             mode: Mode::List,
             notice: None,
+            unsent: None,
+            seen: HashSet::new(),
             height: Cell::new(10),
         }
     }
@@ -155,7 +172,7 @@ impl State {
     }
 
     /// Returns the room and the id of the chosen row; for a need, those of the row that it is about.
-    fn target(&self) -> Option<(Room, String)> {
+    pub(super) fn target(&self) -> Option<(Room, String)> {
         if let Mode::Detail(detail) = &self.mode {
             return Some((detail.room, detail.id.clone()));
         }
@@ -184,7 +201,9 @@ pub(super) fn update(state: &mut State, event: Event) -> Vec<Action> {
             let rows = state.rows();
             let index = state.chosen_index(&rows);
             state.choose(&rows, index);
-            follow_output(state)
+            let mut actions = follow_output(state);
+            actions.extend(writing::see(state));
+            actions
         }
         Event::Lost(why) => {
             state.lost = Some(why);
@@ -200,6 +219,10 @@ pub(super) fn update(state: &mut State, event: Event) -> Vec<Action> {
         }
         Event::Notice(notice) => {
             state.notice = Some(notice);
+            Vec::new()
+        }
+        Event::Sent(notice) => {
+            (state.notice, state.unsent) = (Some(notice), None);
             Vec::new()
         }
         Event::Output { session, text, cursor } => {
@@ -236,7 +259,7 @@ fn press(state: &mut State, key: Key) -> Vec<Action> {
     match key {
         Key::Ctrl('c') => return vec![Action::Quit],
         Key::Ctrl('z') => return vec![Action::Suspend],
-        Key::Ctrl('k') => {
+        Key::Ctrl('k') if !matches!(state.mode, Mode::Write(_)) => {
             state.mode = Mode::Go(Editor::default());
             return Vec::new();
         }
@@ -252,6 +275,7 @@ fn press(state: &mut State, key: Key) -> Vec<Action> {
             _ => Vec::new(),
         },
         Mode::Detail(detail) => press_detail(state, detail, key),
+        Mode::Write(writing) => writing::press(state, writing, key),
     }
 }
 
@@ -291,7 +315,9 @@ fn open(state: &mut State) -> Vec<Action> {
         Some((Room::Now, _)) | None => Vec::new(),
         Some((room, id)) => {
             state.mode = Mode::Detail(Detail { room, id, ..Detail::default() });
-            follow_output(state)
+            let mut actions = follow_output(state);
+            actions.extend(writing::see(state));
+            actions
         }
     }
 }
@@ -308,6 +334,9 @@ fn answer(state: &mut State, question: String) -> Vec<Action> {
 
 /// Acts on the chosen or open row.
 fn act(state: &mut State, key: &Key) -> Vec<Action> {
+    if let Key::Char(letter @ ('w' | 'r')) = key {
+        return writing::write(state, *letter == 'r');
+    }
     let Some((room, id)) = state.target() else { return Vec::new() };
     match (key, room) {
         (Key::Char('a'), Room::Questions) => answer(state, id),
@@ -380,7 +409,7 @@ fn press_go(state: &mut State, mut editor: Editor, key: Key) -> Vec<Action> {
             }
             return Vec::new();
         }
-        key => edit(&mut editor, key),
+        key => editor.press(key),
     }
     state.mode = Mode::Go(editor);
     Vec::new()
@@ -409,21 +438,4 @@ fn press_detail(state: &mut State, mut detail: Detail, key: Key) -> Vec<Action> 
     }
     state.mode = Mode::Detail(detail);
     Vec::new()
-}
-
-/// Handles a key in a text.
-fn edit(editor: &mut Editor, key: Key) {
-    match key {
-        Key::Char(c) => editor.insert(c.encode_utf8(&mut [0; 4])),
-        Key::Paste(text) => editor.insert(&text),
-        Key::Backspace => editor.backspace(),
-        Key::Delete => editor.delete(),
-        Key::Left => editor.left(),
-        Key::Right => editor.right(),
-        Key::Home | Key::Ctrl('a') => editor.home(),
-        Key::End | Key::Ctrl('e') => editor.end(),
-        Key::Ctrl('w') => editor.delete_word(),
-        Key::Ctrl('u') => editor.delete_to_start(),
-        _ => {}
-    }
 }

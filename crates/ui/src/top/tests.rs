@@ -108,6 +108,8 @@ fn key(word: &str) -> Key {
         "Down" => Key::Down,
         "Up" => Key::Up,
         "^K" => Key::Ctrl('k'),
+        "^P" => Key::Ctrl('p'),
+        "^S" => Key::Ctrl('s'),
         word => Key::Char(word.chars().next().unwrap()),
     }
 }
@@ -243,10 +245,52 @@ fn one_key_acts_on_the_chosen_row() {
 fn a_face_that_an_agent_started_does_not_answer() {
     let mut state = state(rooms());
     update(&mut state, Event::Refusal(Some("this was started by Claude Code".to_owned())));
-    assert_eq!(press(&mut state, "Enter 5 a Enter 2 Enter 4 Enter"), []);
+    assert_eq!(press(&mut state, "Enter 5 a Enter 2 w Enter 4 r Enter"), []);
     assert!(matches!(state.mode, Mode::Detail(_) | Mode::List), "{:?}", state.mode);
     press(&mut state, "Esc 5 a");
     assert_eq!(state.notice.as_deref(), Some("this was started by Claude Code"));
+}
+
+#[test]
+fn a_message_is_written_and_kept_until_it_is_sent() {
+    let mut state = state(rooms());
+    press(&mut state, "2 Down w");
+    type_text(&mut state, "Stop, please.");
+    check(
+        &state,
+        60,
+        &expect![[r#"
+             Now  Agents  Sess  Mail  Ques  Acti  Work  Node
+            Priority normal. Agents read it as your own word.
+            To: bob
+
+            Stop, please.
+
+            1 working · 1 waits for you · 1 stuck or crashed
+        "#]],
+    );
+    assert_eq!(press(&mut state, "Esc q"), [Action::Quit]);
+    press(&mut state, "w ^P");
+    let [Action::Write(letter)] = &press(&mut state, "^S")[..] else { panic!("nothing was sent") };
+    assert_eq!((&*letter.to, &*letter.text, &*letter.priority), ("bob", "Stop, please.", "high"));
+    update(&mut state, Event::Sent("Sent to bob.".to_owned()));
+    // Mail between agents is answered by a new message to its author; an empty one is not sent.
+    assert_eq!(press(&mut state, "4 r ^S"), []);
+    let Mode::Write(writing) = &state.mode else { panic!("{:?}", state.mode) };
+    assert_eq!((writing.to.text(), writing.text.text(), writing.is_answer()), ("bob", "", false));
+}
+
+#[test]
+fn opening_a_conversation_reads_it_once() {
+    let mut mine = rooms();
+    mine.mail[0].to[0].name = USER.to_owned();
+    let mut state = state(mine.clone());
+    assert_eq!(press(&mut state, "4 Enter"), [Action::See { ids: vec!["m1".to_owned()] }]);
+    let again = Event::Snapshot(Box::new(Snapshot { rooms: mine, ..Snapshot::default() }));
+    assert_eq!(update(&mut state, again), []);
+    press(&mut state, "r");
+    let Mode::Write(writing) = &state.mode else { panic!("{:?}", state.mode) };
+    assert!(writing.is_answer());
 }
 
 #[test]
@@ -315,6 +359,7 @@ fn no_keys_answer_a_question() {
             let pasted = chance(10) == 0;
             let event = if pasted { Key::Paste("yes\na\n".to_owned()) } else { key(word) };
             for action in update(&mut state, Event::Key(event)) {
+                assert!(!matches!(action, Action::Write(_)), "{word}");
                 if let Action::Answer { question } = action {
                     assert!(is_list && !pasted && ["Enter", "a"].contains(&word), "{word}");
                     assert_eq!(chosen.as_deref(), Some(question.as_str()));
@@ -340,7 +385,7 @@ fn every_size_and_hostile_text_can_be_drawn() {
     hostile.sessions[0].code = text.clone();
     hostile.events[0].text = text;
     let mut state = state(hostile);
-    for keys in ["1", "2", "3", "4", "5", "6", "7", "8", "?", "Esc", "4 Enter", "Esc ^K x", "Esc 2 /"] {
+    for keys in ["1", "2", "3", "4", "5", "6", "7", "8", "?", "Esc", "4 Enter", "r x", "Esc Esc ^K x", "Esc 2 /"] {
         press(&mut state, keys);
         for (width, height) in [(300, 100), (60, 16), (61, 17), (59, 16), (1, 1), (200, 3)] {
             let mut terminal = Terminal::new(TestBackend::new(width, height)).unwrap();

@@ -9,6 +9,7 @@ mod code;
 mod cure;
 mod echo;
 mod evaluate;
+mod faces;
 mod hooks;
 mod mail;
 mod mcp;
@@ -59,6 +60,7 @@ pub(crate) fn run(args: &[String]) -> Result<()> {
         ["mcp"] => return mcp::run(is_quick),
         ["code"] => return code::run(is_quick),
         ["cure"] => return cure::run(is_quick),
+        ["faces"] => return faces::run(is_quick),
         ["hooks"] => return hooks::run(is_quick),
         ["nodes"] => return nodes::run(is_quick),
         ["work"] => return work::run(is_quick),
@@ -69,7 +71,7 @@ pub(crate) fn run(args: &[String]) -> Result<()> {
     if let Some(unknown) = wanted.iter().find(|name| !PARTS.iter().any(|(part, _)| part == *name)) {
         let parts: Vec<&str> = PARTS.iter().map(|(part, _)| *part).collect();
         bail!(
-            "there is no part {unknown:?}; the parts are: {}; and, alone, ask, code, cure, hooks, mcp, nodes, work or mail",
+            "there is no part {unknown:?}; the parts are: {}; and, alone, ask, code, cure, faces, hooks, mcp, nodes, work or mail",
             parts.join(" ")
         );
     }

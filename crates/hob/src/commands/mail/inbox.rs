@@ -2,7 +2,7 @@
 
 use clap::Args;
 use project::Project;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::{Identity, ask, first_in_commands, person, print, refused};
 use crate::commands::call::confirm;
@@ -30,10 +30,20 @@ pub(crate) struct Inbox {
 impl Inbox {
     pub(crate) fn run(self, project: &Project) -> Result<Exit, Failure> {
         let mut control = self.who.connect(project)?;
-        if !self.take {
-            let asked = json!({"all": self.all, "limit": self.limit});
+        if !self.take || self.who.is_user() {
+            let asked = json!({"all": self.all, "limit": self.limit, "user": self.who.is_user()});
             let shown = control.request("mail/inbox", asked, |_, _| {}).map_err(refused)?;
-            let next = "They stay unread: `hob inbox --take` marks them as read; `hob reply ID TEXT` answers one.";
+            let ids: Vec<&Value> = match &shown["structuredContent"]["messages"] {
+                Value::Array(messages) if self.take => messages.iter().map(|message| &message["message_id"]).collect(),
+                _ => Vec::new(),
+            };
+            if !ids.is_empty() {
+                control.request("mail/seen", json!({"ids": ids}), |_, _| {}).map_err(refused)?;
+            }
+            let next = match self.take {
+                true => "`hob reply ID TEXT --as user` answers one.",
+                false => "They stay unread: `hob inbox --take` marks them as read; `hob reply ID TEXT` answers one.",
+            };
             return print(&shown, self.json, |shown| person::mailbox(shown, next));
         }
         let mut result = ask(&mut control, "check_messages", json!({"limit": self.limit}))?;

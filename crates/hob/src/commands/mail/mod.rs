@@ -73,6 +73,11 @@ impl Identity {
         Ok(hello)
     }
 
+    /// Returns true if a person acts, not an agent.
+    fn is_user(&self) -> bool {
+        self.name.as_deref() == Some("user")
+    }
+
     fn connect(&self, project: &Project) -> Result<Control, Failure> {
         current_project::connect_or_start(project, &self.hello(project)?)
     }
@@ -106,12 +111,22 @@ impl Identity {
             *key = client::new_run().into();
         }
         for _ in 1..DAEMONS {
-            match called(&mut control, "send_message", arguments.clone()) {
+            match self.send_once(&mut control, arguments.clone()) {
                 Err(ControlError::Lost { .. }) => control = self.connect(project)?,
-                answer => return finish(&answer.map_err(control_failure)?, as_json),
+                answer => return finish(&answer.map_err(refused)?, as_json),
             }
         }
-        finish(&ask(&mut control, "send_message", arguments)?, as_json)
+        finish(&self.send_once(&mut control, arguments).map_err(refused)?, as_json)
+    }
+
+    fn send_once(&self, control: &mut Control, mut arguments: Value) -> Result<Value, ControlError> {
+        if !self.is_user() {
+            return called(control, "send_message", arguments);
+        }
+        if let Value::Object(arguments) = &mut arguments {
+            arguments.retain(|_, value| !value.is_null());
+        }
+        control.request("mail/write", arguments, |_, _| {})
     }
 }
 

@@ -16,7 +16,7 @@ pub(crate) struct Send {
     /// The text of the message
     #[arg(value_name = "TEXT", conflicts_with = "file")]
     text: Option<String>,
-    /// The recipient: a name, @name, group:X, role:X, everyone
+    /// The recipient: a name, @name, group:X, role:X, everyone, or user: the person
     #[arg(long, value_name = "WHO")]
     to: String,
     /// The priority of the message

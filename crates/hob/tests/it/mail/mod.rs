@@ -1,7 +1,7 @@
 //! Agents that exchange mail: real front-ends in real worktrees of one repository.
 //!
 //! Here: the team, and helpers for conversations. `known_faults.rs` tests each known fault of the previous system, `holders.rs` who may
-//! use a name, `over_http.rs` agents with tokens, `pushed.rs` subscriptions, `hints.rs` hints in results, `hostile.rs` hostile texts,
+//! use a name, `over_http.rs` agents with tokens, `person.rs` the person's own mail, `pushed.rs` subscriptions, `hints.rs` hints in results, `hostile.rs` hostile texts,
 //! `survival.rs` killed processes, `failures.rs` full disks and broken stores, `clock.rs` a clock that jumps, and `places.rs` names and
 //! locations of projects. `load.rs` is the load for `kills.rs` with one daemon, and for `machines.rs` with two daemons and one database.
 
@@ -15,6 +15,7 @@ mod known_faults;
 mod load;
 mod machines;
 mod over_http;
+mod person;
 mod places;
 mod pushed;
 mod survival;

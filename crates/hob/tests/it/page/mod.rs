@@ -14,7 +14,7 @@ use crate::ask;
 use crate::fresh;
 
 /// A page that is served, and the browser that opened it.
-struct Browser {
+pub(crate) struct Browser {
     page: Child,
     address: String,
     folder: String,
@@ -22,14 +22,14 @@ struct Browser {
     cookie: String,
 }
 
-struct Reply {
-    status: u16,
+pub(crate) struct Reply {
+    pub(crate) status: u16,
     head: String,
     body: String,
 }
 
 impl Browser {
-    fn open(project: &TestProject) -> Browser {
+    pub(crate) fn open(project: &TestProject) -> Browser {
         Browser::open_page(project.hob(["page"]))
     }
 
@@ -65,14 +65,14 @@ impl Browser {
     }
 
     /// Gets a page.
-    fn get(&self, address: &str) -> String {
+    pub(crate) fn get(&self, address: &str) -> String {
         let reply = self.send("GET", &format!("{}{address}", self.folder), &[&self.cookie], "");
         assert_eq!(reply.status, 200, "{address}: {}\n{}", reply.head, reply.body);
         reply.body
     }
 
     /// Posts the form of a page as a browser without scripts does, with these fields.
-    fn post(&self, page: &str, fields: &[(&str, &str)]) -> Reply {
+    pub(crate) fn post(&self, page: &str, fields: &[(&str, &str)]) -> Reply {
         let kept = hidden(page).into_iter();
         let given = fields.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
         let body = kept.chain(given).map(|(name, value)| format!("{name}={}", encoded(&value)));
@@ -82,12 +82,19 @@ impl Browser {
     }
 
     /// Follows the changes of a page.
-    fn follow(&self, address: &str) -> BufReader<TcpStream> {
+    pub(crate) fn follow(&self, address: &str) -> BufReader<TcpStream> {
         let mut stream = TcpStream::connect(&self.address).unwrap();
         let target = format!("{}live?of={}", self.folder, encoded(address));
         let head = format!("GET {target} HTTP/1.1\r\nHost: {}\r\n{}\r\n\r\n", self.address, self.cookie);
         stream.write_all(head.as_bytes()).unwrap();
         BufReader::new(stream)
+    }
+
+    /// Tells the page to end, and returns its exit code.
+    pub(crate) fn end(&mut self) -> Option<i32> {
+        let pid = rustix::process::Pid::from_child(&self.page);
+        rustix::process::kill_process(pid, rustix::process::Signal::TERM).unwrap();
+        self.page.wait().unwrap().code()
     }
 }
 
@@ -108,7 +115,7 @@ fn start(mut command: Command) -> (Child, String) {
 }
 
 /// Returns the next change with this text.
-fn change(changes: &mut BufReader<TcpStream>, text: &str) -> Value {
+pub(crate) fn change(changes: &mut BufReader<TcpStream>, text: &str) -> Value {
     loop {
         let mut line = String::new();
         assert!(changes.read_line(&mut line).unwrap() > 0, "the stream ended before {text:?} came");
@@ -268,21 +275,36 @@ fn a_session_is_interrupted_and_stopped() {
 }
 
 #[test]
-fn a_page_survives_the_daemon_and_ends_when_told() {
+fn messages_are_read_and_written_without_scripts() {
     let project = fresh();
-    let mut browser = Browser::open(&project);
-    let mut changes = browser.follow("sessions");
-    change(&mut changes, "No session");
-    kill_hard(project.daemon_pid().unwrap());
-    change(&mut changes, "No daemon is running");
-    assert!(browser.get("sessions").contains("No daemon is running"));
-    project.run(["eval", "--profile", "bash", "--session", "again", "true"]).ok();
-    let back = change(&mut changes, "again");
-    assert_eq!(back["parts"]["state"], "");
-    rustix::process::kill_process(rustix::process::Pid::from_child(&browser.page), rustix::process::Signal::TERM)
-        .unwrap();
-    assert_eq!(browser.page.wait().unwrap().code(), Some(0));
-    assert!(project.daemon_pid().is_some());
+    let mut ann = ask::agent_as(&project, &["mail"]);
+    ann.call("register_agent", json!({"name": "ann", "role": "tester"}));
+    let id = ann.call("send_message", json!({"to": "user", "content": "Which port?"})).structured["message_id"].clone();
+    let browser = Browser::open(&project);
+    let thread = format!("thread?id={}", id.as_str().unwrap());
+    until("the need is listed", || browser.get("now").contains(&format!("href=\"{thread}\"")).then_some(()));
+    let page = browser.get(&thread);
+    until("it was read by opening it", || {
+        browser.get("mail").contains("<span class=\"when\"> read</span>").then_some(())
+    });
+    assert!(!browser.get("now").contains("Which port?</a>"));
+    let typed =
+        |to: &'static str| [("action", "write"), ("to", to), ("text", "80 <or> 8080\r\nmind"), ("priority", "high")];
+    let rejected = browser.post(&page, &typed("nobody"));
+    assert_eq!(rejected.status, 422, "{}", rejected.body);
+    for kept in ["Not sent: ", "value=\"nobody\"", "80 &lt;or&gt; 8080\nmind</textarea>", "value=\"high\" selected"] {
+        assert!(rejected.body.contains(kept), "{kept}: {}", rejected.body);
+    }
+    let sent = browser.post(&rejected.body, &typed("ann"));
+    assert_eq!((sent.status, sent.head.contains(&format!("location: {thread}\r\n"))), (303, true), "{}", sent.head);
+    assert!(browser.get(&thread).contains("Sent to ann."));
+    assert_eq!(browser.post(&browser.get("mail"), &typed("role:tester")).status, 303);
+    assert_eq!(browser.post(&browser.get("agent?id=ann"), &typed("ann")).status, 303);
+    let taken = ann.call("check_messages", json!({})).structured;
+    assert_eq!(taken["messages"].as_array().unwrap().len(), 3, "{taken}");
+    let message = &taken["messages"][0];
+    assert_eq!((&message["from"], &message["content"]), (&json!("user"), &json!("80 <or> 8080\nmind")));
+    assert_eq!((&message["reply_to"], &message["priority"]), (&id, &json!("high")));
 }
 
 #[test]

@@ -52,7 +52,7 @@ fn agents(rows: &Rows) -> Roster {
 }
 
 fn groups(rows: &Rows, name: Option<&GroupName>) -> Vec<Group> {
-    let everyone = rules::agents::everyone(rows.agents.len() as u64);
+    let everyone = rules::agents::everyone(rows.agents.keys().filter(|agent| !agent.is_user()).count() as u64);
     let group = |(name, row): (&GroupName, &GroupRow)| Group {
         name: name.clone(),
         description: row.description.clone(),

@@ -74,7 +74,7 @@ impl Look<'_> {
     async fn groups(&mut self, name: Option<&GroupName>) -> Result<Vec<Group>, sqlx::Error> {
         let mut found = Vec::new();
         if name.is_none_or(GroupName::is_everyone) {
-            let sql = "SELECT count(*) FROM agent WHERE space = $1";
+            let sql = "SELECT count(*) FROM agent WHERE space = $1 AND name <> 'user'";
             let row = sqlx::query(sql).bind(self.space).fetch_one(&mut *self.db).await?;
             found.push(rules::agents::everyone(unsigned(&row, 0)?));
         }

@@ -94,12 +94,12 @@ pub(super) async fn settle<R: MessageRows>(rows: &mut R, settle: &Settle) -> Res
     let caller = caller(rows, &settle.session).await?;
     let mut mailbox = rows.mailbox(&caller.id).await?;
     let mut settled = Vec::with_capacity(settle.ids.len());
+    let state = settle.outcome.state();
     for id in &settle.ids {
         let state = match rows.delivery(&caller.id, id).await? {
             None => None,
             // Another session of this agent may have the message in hand; it is settled anyway.
-            Some(one) if one.state <= DeliveryState::Read => {
-                let state = settle.outcome.state();
+            Some(one) if one.state <= DeliveryState::Read && one.state < state => {
                 finish(rows, &mut mailbox, &one, state, settle.note.as_deref()).await?;
                 Some(state)
             }

@@ -90,7 +90,7 @@ impl Look<'_> {
     fn groups(&self, name: Option<&GroupName>) -> rusqlite::Result<Vec<Group>> {
         let mut found = Vec::new();
         if name.is_none_or(GroupName::is_everyone) {
-            let sql = "SELECT count(*) FROM agent WHERE space = ?1";
+            let sql = "SELECT count(*) FROM agent WHERE space = ?1 AND name <> 'user'";
             let count = self.db.prepare_cached(sql)?.query_row([self.space], |row| row.get(0))?;
             found.push(rules::agents::everyone(count));
         }

@@ -15,6 +15,7 @@ mod listing;
 mod load;
 mod logs;
 mod named_asks;
+mod observed;
 mod process;
 mod reading;
 mod result_meta;

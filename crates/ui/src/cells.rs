@@ -9,7 +9,7 @@ use unicode_width::UnicodeWidthStr;
 const LOOKED_AT: usize = 2_000;
 
 /// Returns a text on one line of at most this width, cut with a mark.
-pub(super) fn fit(text: &str, width: usize) -> String {
+pub(crate) fn fit(text: &str, width: usize) -> String {
     let mut safe = String::new();
     let mut before = ' ';
     for c in text.chars().take(LOOKED_AT) {
@@ -38,14 +38,14 @@ pub(super) fn fit(text: &str, width: usize) -> String {
 }
 
 /// Returns a text of exactly this width.
-pub(super) fn pad(text: &str, width: usize) -> String {
+pub(crate) fn pad(text: &str, width: usize) -> String {
     let mut cell = fit(text, width);
     cell.extend(std::iter::repeat_n(' ', width.saturating_sub(cell.width())));
     cell
 }
 
-/// Breaks a text into safe lines of at most this width.
-pub(super) fn lines(text: &str, width: usize) -> Vec<String> {
+/// Breaks a text into safe lines of at most this width, between words where possible.
+pub(crate) fn lines(text: &str, width: usize) -> Vec<String> {
     let mut lines = Vec::new();
     for line in text.split('\n') {
         let mut safe = String::new();
@@ -57,16 +57,32 @@ pub(super) fn lines(text: &str, width: usize) -> Vec<String> {
             }
             before = c;
         }
-        let (mut row, mut used) = (String::new(), 0);
-        for cluster in safe.graphemes(true) {
-            if used + cluster.width() > width.max(2) {
-                lines.push(std::mem::take(&mut row));
+        lines.extend(wrap(&safe, width.max(2)));
+    }
+    lines
+}
+
+/// Wraps a line to at most `room` columns, between words where possible.
+pub(crate) fn wrap(text: &str, room: usize) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    let mut used = 0;
+    for word in text.split_word_bounds() {
+        let width = word.width();
+        if used + width > room && used > 0 {
+            lines.push(String::new());
+            used = 0;
+            if word.trim().is_empty() {
+                continue;
+            }
+        }
+        for cluster in word.graphemes(true) {
+            if used + cluster.width() > room && used > 0 {
+                lines.push(String::new());
                 used = 0;
             }
             used += cluster.width();
-            row.push_str(cluster);
+            lines.last_mut().expect("there is a line").push_str(cluster);
         }
-        lines.push(row);
     }
     lines
 }

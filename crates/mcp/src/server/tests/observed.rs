@@ -1,0 +1,80 @@
+//! The embedder's observation of calls: each begins and ends once, a job with its job.
+
+use std::sync::{Arc, Mutex};
+
+use serde_json::json;
+
+use super::client::Client;
+use super::everything;
+use super::faults::{made, server};
+use crate::server::{CallEnd, ConnectionOptions, Server};
+use crate::tool::{Outcome, ToolError};
+
+type Seen = Arc<Mutex<Vec<String>>>;
+
+/// Returns the server, and the record of what its observer saw.
+fn observed(server: Server) -> (Server, Seen) {
+    let seen = Seen::default();
+    let record = seen.clone();
+    let server = server.observe(move |_, tool, arguments| {
+        let name = tool.name.clone();
+        let write = |line: String| record.lock().expect("no test panics here").push(line);
+        write(format!("{name} {}", arguments.map_or("", |arguments| arguments.get())));
+        let record = record.clone();
+        Box::new(move |end: CallEnd| record.lock().expect("no test panics here").push(format!("{name} {end:?}")))
+    });
+    (server, seen)
+}
+
+fn take(seen: &Seen) -> Vec<String> {
+    std::mem::take(&mut *seen.lock().expect("no test panics here"))
+}
+
+#[tokio::test(start_paused = true)]
+async fn each_call_begins_and_ends_once() {
+    let (server, seen) = observed(server([
+        made("good", |_| async { Ok(Outcome::text("done")) }),
+        made("wrong", |_| async { Err(ToolError::user("no")) }),
+        made("bad", |_| async { panic!("it panics") }),
+        made("long", |_| std::future::pending()),
+    ]));
+    let mut client = Client::connect(&server, ConnectionOptions::default());
+    for (id, name) in [(1, "good"), (2, "wrong"), (3, "bad")] {
+        client.call(id, name, json!({"id": id})).await;
+        client.next().await;
+    }
+    client.call(4, "missing", json!({})).await;
+    client.next().await;
+    let expected =
+        ["good {\"id\":1}", "good Done", "wrong {\"id\":2}", "wrong Error", "bad {\"id\":3}", "bad Internal"];
+    assert_eq!(take(&seen), expected, "an unknown tool is no call");
+    client.call(5, "long", json!({})).await;
+    client.call(6, "good", json!({})).await;
+    client.next().await;
+    assert_eq!(take(&seen), ["long {}", "good {}", "good Done"], "it is open");
+    client.vanish().await;
+    assert_eq!(take(&seen), ["long Cancelled"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_that_becomes_a_job_ends_with_it() {
+    let (server, seen) = observed(everything());
+    let mut client = Client::connect(&server, ConnectionOptions::default());
+    client.call(1, "toil", json!({"seconds": 60})).await;
+    let answer = client.next().await;
+    assert_eq!(take(&seen), ["toil {\"seconds\":60}"], "{answer}");
+    let id = &answer["result"]["structuredContent"]["job"]["id"];
+    client.call(2, "job_wait", json!({"id": id, "seconds": 100})).await;
+    client.next().await;
+    let seen = take(&seen);
+    assert_eq!(seen.iter().filter(|line| *line == "toil Done").count(), 1, "{seen:?}");
+}
+
+/// An observer that panics disturbs no call.
+#[tokio::test(start_paused = true)]
+async fn an_observer_that_panics_observes_nothing() {
+    let server = everything().observe(|_, _, _| panic!("the observer"));
+    let mut client = Client::connect(&server, ConnectionOptions::default());
+    client.call(1, "echo", json!({"text": "fine"})).await;
+    assert_eq!(super::client::text(&client.next().await), "fine");
+}
