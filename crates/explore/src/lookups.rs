@@ -118,10 +118,9 @@ impl Lookups {
 
     /// Adds the compiler of a proof, and the parts that it could not compile.
     pub(crate) fn prove(&mut self, proof: &Proof) {
-        self.head.checked_by.push(proof.compiler.to_owned());
-        if let Some(limits) = &proof.limits {
-            self.doubt(limits.clone());
-        }
+        let checked_by = vec![proof.compiler.to_owned()];
+        let reasons = proof.limits.iter().cloned().collect();
+        self.add(Basis { is_complete: proof.limits.is_none(), checked_by, reasons, ..Basis::default() });
     }
 
     pub(crate) fn into_head(self) -> Head {

@@ -198,6 +198,8 @@ pub(crate) async fn impact(
             None => lookups.doubt("texts beyond the code were not searched in time"),
         }
     }
+    // A tour repeats the code.
+    beyond.retain(|mention| !mention.file.ends_with(".tour"));
     beyond.sort();
     beyond.dedup();
     beyond.truncate(MOST_BEYOND);
@@ -298,7 +300,7 @@ async fn entries(
             break;
         }
     }
-    let hint = "Name the definitions in `symbols`, such as `Shape` or `src/geo.rs:12`.";
+    let hint = "Name the definitions with `symbols` (`--symbols` in a shell), such as `Shape` or `src/geo.rs:12`.";
     let problem = match &problems[..] {
         [] => "the query names no definition".to_owned(),
         problems => format!("the query names no definition: {}", problems.join("; ")),
@@ -325,7 +327,7 @@ async fn changed_definitions(
     let late = || ToolError::user("the changed definitions were not found in time").hint("Raise `wait_ms`.");
     let mut found = lookups.limit(questions.around(cx, lines)).await.ok_or_else(late)??;
     if found.is_empty() {
-        return Err(ToolError::user("the diff changes no definition").hint("Name definitions in `symbols`."));
+        return Err(ToolError::user("the diff changes no definition").hint("Name definitions with `symbols` (`--symbols` in a shell)."));
     }
     if found.len() > MOST_ENTRIES {
         lookups.doubt(format!("{} definitions changed; only the first {MOST_ENTRIES} were followed", found.len()));

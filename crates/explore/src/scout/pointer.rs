@@ -48,6 +48,9 @@ pub(crate) struct Pointer {
     /// The steps from the change.
     #[serde(skip)]
     pub distance: usize,
+    /// The first line of the function around a match that breaks: tsc reports a missing branch there.
+    #[serde(skip)]
+    pub function: Option<usize>,
     pub why: String,
     /// The line.
     pub text: String,
@@ -68,6 +71,7 @@ impl Pointer {
         entries: &[Symbol],
     ) -> Pointer {
         let (site, from) = (&reached.site, &reached.from);
+        let is_breaking = kind == UseKind::BreakingMatch;
         let rating = rate(change, kind, distance);
         let mut tags = rating.tags.to_vec();
         // The definition uses itself.
@@ -100,6 +104,7 @@ impl Pointer {
             from: format!("{} ({}:{})", from.label, from.file, from.line),
             hover: from.signature.clone(),
             distance,
+            function: site.within.as_ref().filter(|_| is_breaking).map(|within| within.line),
             why,
             text: site.text.clone(),
             in_test: site.in_test,
@@ -116,8 +121,11 @@ pub(super) fn add_proof(pointers: &mut Vec<Pointer>, proof: Proof, entry: &Symbo
     for error in proof.errors {
         let file = project::visible::path(&error.file);
         let message = project::visible::escaped(&error.message);
-        let is_there = |one: &Pointer| one.position.file == file && one.position.line == error.line;
-        // Of several uses on the line, the one with the highest risk.
+        let is_there = |one: &Pointer| {
+            let lines = [Some(one.position.line), one.function];
+            one.position.file == file && lines.contains(&Some(error.line))
+        };
+        // Of several uses there, the one with the highest risk.
         let known = pointers.iter_mut().zip(&before).filter(|(one, _)| is_there(one)).max_by_key(|(_, risk)| **risk);
         if let Some((one, _)) = known {
             if one.evidence != Evidence::Proved {
@@ -138,6 +146,7 @@ pub(super) fn add_proof(pointers: &mut Vec<Pointer>, proof: Proof, entry: &Symbo
             from: format!("{} ({}:{})", entry.label, entry.file, entry.line),
             hover: entry.signature.clone(),
             distance: 0,
+            function: None,
             why: format!("reported by {}", proof.compiler),
             text: String::new(),
             in_test: false,

@@ -138,8 +138,8 @@ pub(crate) fn read(directory: &Path, names: &[String]) -> Result<Vec<Entry>, Str
     let mut entries = Vec::new();
     for name in names {
         let is_name = name.chars().all(|c| c.is_ascii_alphanumeric() || c == '-');
-        let bytes = private::read(&file(directory, name), MOST_BYTES).map_err(|error| format!("{name}: {error}"))?;
-        let Some(bytes) = bytes.filter(|_| is_name) else {
+        let read = || private::read(&file(directory, name), MOST_BYTES).map_err(|error| format!("{name}: {error}"));
+        let Some(bytes) = (if is_name { read()? } else { None }) else {
             let mut there = runs(directory);
             there.sort();
             let there = if there.is_empty() { "there are none".to_owned() } else { there.join(", ") };

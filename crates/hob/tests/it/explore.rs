@@ -180,7 +180,7 @@ fn a_proof_has_the_errors_of_the_typescript_compiler() {
     assert!(found["head"]["reasons"].to_string().contains("allow it with `hob trust`"), "{found:#}");
     project.run(["trust", "--yes"]).ok();
     let found = ask("add a variant", "Shape");
-    assert_eq!(places(&found, "proved", 5), ["src/geo.ts:7"], "{found:#}");
+    assert_eq!(places(&found, "proved", 5), ["src/geo.ts:8"], "{found:#}");
     assert!(found["pointers"][0]["why"].as_str().unwrap().contains("tsc: TS2366: Function lacks"), "{found:#}");
     let found = ask("add a parameter", "unit");
     assert_eq!(places(&found, "proved", 5), ["src/total.test.ts:3"], "{found:#}");
