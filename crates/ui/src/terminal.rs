@@ -87,18 +87,21 @@ pub(crate) fn key(pressed: KeyEvent) -> Option<Key> {
     })
 }
 
-/// Returns a flag that is set when a signal asks the program to end, so that the terminal can be restored first.
-pub(crate) fn ending_signals() -> io::Result<Arc<AtomicBool>> {
-    let ends = Arc::new(AtomicBool::new(false));
-    for signal in [Signal::TERM, Signal::HUP, Signal::INT] {
-        let ends = ends.clone();
+/// The signals that ask the program to end, so that the terminal can be restored first.
+pub(crate) const ENDING: [Signal; 3] = [Signal::TERM, Signal::HUP, Signal::INT];
+
+/// Returns a flag that each of these signals sets.
+pub(crate) fn flag_of(signals: &[Signal]) -> io::Result<Arc<AtomicBool>> {
+    let flag = Arc::new(AtomicBool::new(false));
+    for signal in signals {
+        let set = flag.clone();
         #[expect(unsafe_code, reason = "a signal handler is registered")]
         // SAFETY: the handler only stores into an atomic, which is async-signal-safe.
         unsafe {
-            signal_hook_registry::register(signal.as_raw(), move || ends.store(true, Ordering::Relaxed))?;
+            signal_hook_registry::register(signal.as_raw(), move || set.store(true, Ordering::Relaxed))?;
         }
     }
-    Ok(ends)
+    Ok(flag)
 }
 
 /// The terminal, until dropped.

@@ -12,9 +12,9 @@ use mcp::prompt::{AnyPrompt, Prompts};
 use mcp::resource::{Resources, TemplateError};
 use mcp::server::Server;
 use mcp::tool::{AnyTool, Context, Declaration};
+use project::Caller;
 use project::journal::Entry;
 use project::rooms::{Minute, Rooms};
-use project::Caller;
 
 use super::{BoxFuture, Part};
 

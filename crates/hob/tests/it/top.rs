@@ -130,6 +130,12 @@ fn the_terminal_is_whole_however_it_ends() {
         screen.press(&["Enter"]);
         screen.until(LIST);
     }
+    // SIGSTOP leaves no time to give the terminal back.
+    signal_top(&project, "STOP");
+    screen.until("Stopped");
+    screen.type_text("fg");
+    screen.press(&["Enter"]);
+    screen.until("fg");
     screen.press(&["q"]);
     screen.type_text("echo $((40 + 2))");
     screen.press(&["Enter"]);

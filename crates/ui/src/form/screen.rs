@@ -11,7 +11,7 @@ use super::draw::draw;
 use super::question::Question;
 use super::state::{State, Step};
 use super::{Answer, Outcome, Questioner, Refusal};
-use crate::terminal::{Key, Readiness, Screen, ending_signals, key, wait_for_keys};
+use crate::terminal::{ENDING, Key, Readiness, Screen, flag_of, key, wait_for_keys};
 
 /// Interval at which the form checks whether the question was closed elsewhere. Keys closer together than this count as
 /// pasted, and send nothing.
@@ -24,7 +24,7 @@ const LOOK: Duration = Duration::from_millis(50);
 pub fn fill(question: Question, note: &str, draft: &Draft, questioner: &mut dyn Questioner) -> io::Result<Outcome> {
     let mut state = State::new(question, note, draft);
     let begun = Instant::now();
-    let ends = ending_signals()?;
+    let ends = flag_of(&ENDING)?;
     let mut screen = Screen::take()?;
     state.takes_keys = false;
     screen.terminal.draw(|frame| draw(frame, &state))?;

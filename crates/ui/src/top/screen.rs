@@ -1,8 +1,7 @@
 //! The loop of `hob top`: keys and news in, frames out. The terminal is restored however it ends.
 
 use std::io::{self, Write};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
 
@@ -16,7 +15,7 @@ use super::TopOptions;
 use super::draw::{Palette, draw};
 use super::link;
 use super::state::{Action, Event, State, update};
-use crate::terminal::{Key, Readiness, Screen, ending_signals, key, restore_at_panic, wait_for_keys};
+use crate::terminal::{ENDING, Key, Readiness, Screen, flag_of, key, restore_at_panic, wait_for_keys};
 
 /// The time to wait for keys before news are looked at. It bounds the delay from an event to its frame.
 const LOOK: Duration = Duration::from_millis(20);
@@ -30,8 +29,8 @@ const CLOCK: Duration = Duration::from_millis(500);
 pub fn run(options: TopOptions<'_>) -> io::Result<()> {
     let TopOptions { project, cwd, room, is_plain, answer } = options;
     let palette = if is_plain { Palette::Plain } else { Palette::Colours };
-    let ends = ending_signals()?;
-    let stops = stop_signals()?;
+    let ends = flag_of(&ENDING)?;
+    let [stops, continues] = [flag_of(&[Signal::TSTP])?, flag_of(&[Signal::CONT])?];
     restore_at_panic();
     let (events, news) = channel();
     link::watch(project.clone(), cwd, events.clone());
@@ -59,6 +58,12 @@ pub fn run(options: TopOptions<'_>) -> io::Result<()> {
         }
         if stops.swap(false, Ordering::Relaxed) {
             todo.push(Action::Suspend);
+        }
+        // Nobody gave the terminal back before SIGSTOP, and a shell has used it since.
+        if continues.swap(false, Ordering::Relaxed) {
+            drop(screen.take());
+            screen = Some(Screen::take()?);
+            (is_changed, titled) = (true, usize::MAX);
         }
         if let Some(screen) = screen.as_mut().filter(|_| is_changed) {
             set_title(&state, &mut titled);
@@ -93,6 +98,7 @@ pub fn run(options: TopOptions<'_>) -> io::Result<()> {
                 Action::Suspend => {
                     drop(screen.take());
                     stop_here();
+                    continues.store(false, Ordering::Relaxed);
                     screen = Some(Screen::take()?);
                     (clock, titled) = (None, usize::MAX);
                 }
@@ -136,18 +142,6 @@ fn set_title(state: &State, titled: &mut usize) {
         let title = if open == 0 { "hob".to_owned() } else { format!("({open}) hob") };
         let _ = execute!(io::stdout(), SetTitle(title));
     }
-}
-
-/// Returns a flag that is set when this process is asked to stop for a while.
-fn stop_signals() -> io::Result<Arc<AtomicBool>> {
-    let stops = Arc::new(AtomicBool::new(false));
-    let flag = stops.clone();
-    #[expect(unsafe_code, reason = "a signal handler is registered")]
-    // SAFETY: the handler only stores into an atomic, which is async-signal-safe.
-    unsafe {
-        signal_hook_registry::register(Signal::TSTP.as_raw(), move || flag.store(true, Ordering::Relaxed))?;
-    }
-    Ok(stops)
 }
 
 /// Stops this process and the others of its job until the shell continues them. SIGSTOP cannot be handled, so it stops a
