@@ -76,6 +76,8 @@ fn walks_over_code() {
     let text = include_str!("../../../../../docs/guide/explore.md");
     let page = Page {
         text,
+        // Each run has another name, and a model ranks none here.
+        skip: &["hob scout 'What breaks if I add a variant to Shape?' --record"],
         before: &[("hob scout --diff", "sed -i 's/radius .. 2/radius * shape.radius/' src/geo.ts")],
         ..Page::default()
     };
