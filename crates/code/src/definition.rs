@@ -60,6 +60,31 @@ pub(crate) fn of_trait(language: Language, one: &Occurrence) -> Option<OfTrait> 
 }
 
 impl Definition {
+    /// Returns a definition of which only its place and name are known.
+    pub(crate) fn plain(
+        kind: Kind,
+        language: Language,
+        (path, line, at): (&Arc<Path>, usize, usize),
+        label: String,
+    ) -> Self {
+        Definition {
+            kind,
+            language,
+            path: path.clone(),
+            line,
+            inside: Vec::new(),
+            label,
+            is_signature: false,
+            is_pure: false,
+            at,
+            bytes: at..at,
+            is_bare: false,
+            is_embedded: false,
+            of_trait: None,
+            marks: Marks::default(),
+        }
+    }
+
     /// True if it is declared like a constructor among the methods of a class of this name.
     pub(crate) fn is_constructor(&self, name: &str) -> bool {
         self.kind == Kind::Method

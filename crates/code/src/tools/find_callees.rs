@@ -136,11 +136,11 @@ pub(crate) async fn judged_callees(
             searched(questions, cx, None, move |scope| Ok((scope.clone(), callees(scope, &name, with_types)?))).await?;
         let call = Call { pool: &questions.pool, cx, scope: &scope, until };
         let (mut judged, texts) = judge(&call, &mut found).await;
-        if judged.is_certain && !are_unchanged(questions, cx, texts).await? {
-            if again {
-                again = false;
-                continue;
-            }
+        let is_same = !judged.is_certain || are_unchanged(questions, cx, texts).await?;
+        if !is_same && std::mem::take(&mut again) {
+            continue;
+        }
+        if !is_same {
             unsettled(&mut judged);
         }
         return Ok((scope, found, judged));

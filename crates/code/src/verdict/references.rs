@@ -8,17 +8,16 @@ use serde_json::json;
 use tokio::task::JoinSet;
 
 use super::Query;
-use super::named_besides::{imports_default, is_defaulted, is_identifier, is_qualifier, stands_for};
 use super::resolve::Candidate;
 use super::unnamed::unnamed;
 use crate::answer::{Candidates, Site, site_at};
-use crate::blocking::blocking;
+use crate::inquiry::blocking;
 use crate::inquiry::{Sheets, Spot, left, places, within};
 use crate::judgement::{Code, Judgement, Reason, Verdict};
 use crate::lsp::{Failure, Location, of_path};
 use crate::search::Hit;
 use crate::server::{Document, Server, Session};
-use crate::syntax::{Class, Kind, Language, family};
+use crate::syntax::{C_AND_CPP, Class, Kind, Language, SCRIPTS, family};
 
 /// References other than candidates.
 #[derive(Default)]
@@ -57,11 +56,7 @@ impl References {
         }
         // The server may have an old version of these files.
         let files: BTreeSet<PathBuf> = std::mem::take(&mut self.odd).into_iter().map(|spot| spot.path).collect();
-        let documents = files.iter().filter_map(|path| {
-            let sheet = sheets.get(path)?;
-            let language = Language::detect(path, sheet.text.as_bytes())?;
-            Some(Document { path: path.clone(), language, text: sheet.text.clone() })
-        });
+        let documents = files.iter().filter_map(|path| sheets.document(path));
         let documents: Vec<Document> = documents.take(MOST_OPENED).collect();
         self.opened = documents.iter().map(|one| one.path.clone()).collect();
         let Some(session) = within(asked.call.until, server.open(documents)).await.flatten() else { return false };
@@ -230,4 +225,54 @@ fn named(
     site.at += sheet.skip;
     site.alias = (word != found.question.name).then_some(word);
     Some(site)
+}
+
+/// True if a C++ spot is only a qualifier: `app` in `app::Item(7)`.
+fn is_qualifier(sheets: &Sheets, spot: &Spot, name: &str) -> bool {
+    let rest = sheets.get(&spot.path).and_then(|sheet| sheet.text.get(spot.end.saturating_sub(sheet.skip)..));
+    let path = rest.unwrap_or_default().split(|c: char| !c.is_alphanumeric() && !"_:".contains(c)).next();
+    path.is_some_and(|path| path.starts_with("::") && path.rsplit("::").next() == Some(name))
+}
+
+/// True if a text is a single name.
+fn is_identifier(text: &str) -> bool {
+    let is_part = |c: char| c.is_alphanumeric() || matches!(c, '_' | '$');
+    text.chars().all(is_part) && text.chars().next().is_some_and(|first| !first.is_ascii_digit())
+}
+
+/// True if a C++ spot is a function that the compiler generates: `= default`.
+fn is_defaulted(sheets: &Sheets, spot: &Spot) -> bool {
+    let text = sheets.get(&spot.path).and_then(|sheet| sheet.text.get(spot.start.saturating_sub(sheet.skip)..));
+    let statement = text.and_then(|text| text.split([';', '{', '}']).next()).unwrap_or_default();
+    Language::by_name(&spot.path).is_some_and(|language| family(language) == C_AND_CPP)
+        && statement.trim_end().strip_suffix("default").is_some_and(|before| before.trim_end().ends_with('='))
+}
+
+/// True if a TypeScript or JavaScript file imports the name as a default export, which may wrap one of the definitions
+/// (`export default memo(Button)`).
+fn imports_default(sheets: &Sheets, spot: &Spot, name: &str) -> bool {
+    let is_script = Language::by_name(&spot.path).is_some_and(|language| family(language) == SCRIPTS);
+    let Some(sheet) = sheets.get(&spot.path).filter(|_| is_script && !name.is_empty()) else { return false };
+    let import = format!("import {name}");
+    let mut all = sheet.text.match_indices(&import).map(|(at, _)| sheet.text[at + import.len()..].trim_start());
+    all.any(|rest| rest.starts_with("from ") || rest.starts_with(','))
+}
+
+/// True if a keyword means a definition without naming it.
+fn stands_for(found: &Candidates, number: usize, word: &str) -> bool {
+    let definition = &found.definitions[number];
+    let is_type = definition.kind.is_type() || definition.kind == Kind::Constructor;
+    if definition.is_constructor(&found.question.name)
+        && definition.inside.last().is_some_and(|names| names.iter().any(|one| one == word))
+    {
+        return true;
+    }
+    match definition.language {
+        Language::Rust => is_type && word == "Self" || matches!(word, "self" | "super" | "crate"),
+        Language::TypeScript | Language::Tsx | Language::JavaScript => {
+            is_type && matches!(word, "super" | "this") || word == "default"
+        }
+        Language::Python => is_type && matches!(word, "cls" | "super" | "self"),
+        _ => false,
+    }
 }

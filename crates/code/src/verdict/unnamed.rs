@@ -7,12 +7,11 @@ use std::time::{Duration, Instant};
 
 use memchr::memmem;
 
-use crate::answer::{Candidates, LineOptions, Site, label};
-use crate::in_test::{is_test, is_test_file};
+use crate::answer::{Candidates, LineOptions, Site};
 use crate::inquiry::{Sheets, Spot};
-use crate::judgement::{Unnamed, Verdict};
+use crate::judgement::Unnamed;
 use crate::place::Lines;
-use crate::syntax::{Class, Language, is_word, occurrences_at};
+use crate::syntax::{Class, Language, Occurrence, is_word, occurrences_at};
 
 /// Returns the use at a spot; `None` if the text does not support it.
 pub(super) fn unnamed(
@@ -57,36 +56,10 @@ pub(super) fn unnamed(
     } else {
         return None;
     };
-    let lines = Lines::new(text);
-    let line = lines.line(start);
-    let context = |of: std::ops::Range<usize>| of.filter_map(|line| lines.excerpt(line, None)).collect();
-    let enclosing = one.as_ref().map(|one| &one.enclosing[..]).unwrap_or_default();
-    Some(Site {
-        language,
-        line,
-        column: lines.column(start),
-        at: spot.start,
-        class,
-        enclosing: label(enclosing, language),
-        in_test: is_test_file(&path) || is_test(enclosing),
-        is_member: false,
-        is_qualified: false,
-        may_be_local: false,
-        tokens: None,
-        self_type: None,
-        is_broken: false,
-        embeds: false,
-        in_interface: false,
-        alias: Some(String::from_utf8_lossy(word).into_owned()),
-        verdict: Verdict::default(),
-        meant: None,
-        by_interface: false,
-        unnamed: Some(how),
-        text: lines.excerpt(line, Some(start)).unwrap_or_default(),
-        before: context(line.saturating_sub(shown.context_lines).max(1)..line),
-        after: context(line + 1..line + 1 + shown.context_lines),
-        path: Arc::from(path),
-    })
+    let alias = Some(String::from_utf8_lossy(word).into_owned());
+    let one = Occurrence::new(start..end, class, one.map(|one| one.enclosing).unwrap_or_default());
+    let site = Site::new(Arc::from(path), language, &Lines::new(text), &one, Some(shown.context_lines));
+    Some(Site { at: spot.start, alias, unnamed: Some(how), self_type: None, in_interface: false, ..site })
 }
 
 /// True if a text defines a macro.

@@ -48,7 +48,7 @@ impl Life<'_> {
             }
             let agrees = !matches!(canary, Canary::Lacks(_));
             if canary == Canary::None {
-                self.settled = Certainty::not_yet();
+                self.settled = Certainty::new(false);
             }
             self.canary = Some(canary);
             if !agrees {

@@ -11,7 +11,7 @@ use crate::definition::Definition;
 use crate::in_test::is_test_file;
 use crate::rule::Rule;
 use crate::server::profile::{Rules, rules};
-use crate::syntax::{Class, Kind, Language, family, last_word};
+use crate::syntax::{Class, Kind, Language, family};
 pub(super) use bases::{by_bases, is_member};
 
 /// Returns the possible implicit caller that the text shows, if uses of these classes are requested.
@@ -34,8 +34,7 @@ pub(super) fn find_in_text(found: &Candidates, wanted: &[Class]) -> Option<Strin
         by_trait(found, one)
             .or_else(|| by_runtime(found, one).map(|who| format!("{who} {label} without naming it")))
             .or_else(|| {
-                let text = found.texts.get(&one.path).map(|text| &text[..]);
-                exposing_decorator(one.language, &one.marks.decorators, text)
+                exposing_decorator(one.language, &one.marks.decorators)
                     .map(|mark| format!("{label} is marked with `{mark}`: other code may call it without naming it"))
             })
     })
@@ -68,14 +67,11 @@ fn by_runtime(found: &Candidates, one: &Definition) -> Option<&'static str> {
         Language::Python if is_test_file(&one.path) && is_of_tests(name) => "what runs tests calls",
         Language::Go if is_called => "Go's own packages, by an interface, may call",
         Language::Go if is_top && name == "init" => "Go itself calls",
-        Language::Go if is_top && is_exported(found, one) => "C, by `//export`, may call",
+        Language::Go if is_top && is_exported(found, one) => "C or a host, by a `//` directive, may call",
         Language::Cpp if one.is_constructor(name) => "what is made by a template or inherits the constructor may call",
-        Language::Go if is_top && is_given_to_host(found, one) => "a host, by `//go:wasmexport`, may call",
         Language::Cpp if is_operator(name) => "an operator or the end of a value may call",
         Language::Cpp if is_called => "a `for` over a range or a coroutine may call",
-        Language::C | Language::Cpp if is_run_by_attribute(found, one) || is_aliased(found) || cleans_up(found) => {
-            "an attribute has the program call"
-        }
+        Language::C | Language::Cpp if is_run_by_attribute(found, one) => "an attribute has the program call",
         _ if is_called => "JavaScript itself or a browser may call",
         _ => return None,
     })
@@ -94,45 +90,11 @@ fn is_operator(name: &str) -> bool {
     name.starts_with('~') || !name.chars().any(is_word) || rest.is_some_and(|rest| !rest.starts_with(is_word))
 }
 
-/// True if a comment exports a Go function to C.
+/// True if a directive exports a Go function to C or to the host of WebAssembly.
 fn is_exported(found: &Candidates, one: &Definition) -> bool {
-    let text = found.texts.get(&one.path);
-    let mark = format!("//export {}", found.question.name);
-    text.is_some_and(|text| text.split(|byte| *byte == b'\n').any(|line| line.trim_ascii_end() == mark.as_bytes()))
-}
-
-/// True if a directive exports a Go function to the host of WebAssembly, possibly under another name.
-fn is_given_to_host(found: &Candidates, one: &Definition) -> bool {
-    let Some(text) = found.texts.get(&one.path) else { return false };
-    let mut above = text[..one.at].rsplit(|byte| *byte == b'\n').skip(1).take_while(|line| line.starts_with(b"//"));
-    above.any(|line| line.starts_with(b"//go:wasmexport "))
-}
-
-/// True if an attribute of another C declaration refers to the name: `alias("area")`.
-fn is_aliased(found: &Candidates) -> bool {
-    let said = format!("\"{}\"", found.question.name);
-    let is_of_attribute = |before: &[u8]| {
-        let before = before.trim_ascii_end().strip_suffix(b"(").map(<[u8]>::trim_ascii_end);
-        let words = ["alias", "ifunc", "weakref"].map(|word| [word.to_owned(), format!("__{word}__")]);
-        before.is_some_and(|before| words.as_flattened().iter().any(|word| word.as_bytes() == last_word(before)))
-    };
-    found.texts.values().any(|text| {
-        let mut places = memchr::memmem::find_iter(text, said.as_bytes());
-        places.any(|at| is_of_attribute(&text[..at]))
-    })
-}
-
-/// True if a C attribute, or a macro named after it, calls the function at the end of a variable's scope: `cleanup(freep)`,
-/// `_cleanup_(freep)`.
-fn cleans_up(found: &Candidates) -> bool {
-    let name = found.question.name.as_bytes();
-    let is_given = |text: &[u8], at: usize| {
-        let before = text[..at].trim_ascii_end().strip_suffix(b"(").map(<[u8]>::trim_ascii_end);
-        let is_whole = text[at + name.len()..].trim_ascii_start().starts_with(b")");
-        is_whole
-            && before.is_some_and(|before| last_word(before).trim_ascii().windows(7).any(|word| word == b"cleanup"))
-    };
-    found.texts.values().any(|text| memchr::memmem::find_iter(text, name).any(|at| is_given(text, at)))
+    let text = found.before(&one.path, one.at);
+    let mut above = text.rsplit(|byte| *byte == b'\n').skip(1).take_while(|line| line.starts_with(b"//"));
+    above.any(|line| line.starts_with(b"//export ") || line.starts_with(b"//go:wasmexport "))
 }
 
 /// True if a C attribute runs a function at program start or end, or gives it another name.
@@ -146,15 +108,11 @@ fn is_run_by_attribute(found: &Candidates, one: &Definition) -> bool {
         && ["constructor", "destructor", "alias", "ifunc", "interrupt", "used"].iter().any(|word| has(word))
 }
 
-/// Returns the decorator or attribute that may make a definition callable from elsewhere. `text` is `None` if unknown.
-fn exposing_decorator<'a>(language: Language, decorators: &'a [String], text: Option<&[u8]>) -> Option<&'a str> {
+/// Returns the decorator or attribute that may make a definition callable from elsewhere.
+fn exposing_decorator(language: Language, decorators: &[String]) -> Option<&str> {
     let rules = rules(family(language));
     decorators.iter().find_map(|mark| match language {
-        Language::Python => {
-            let head = head(mark);
-            let is_of_others = || text.is_some_and(|text| is_of_others(rules, text, head));
-            (!is_inert_in_python(rules, head) || is_of_others()).then_some(head)
-        }
+        Language::Python => Some(head(mark)).filter(|head| !is_inert_in_python(rules, head)),
         Language::Rust => in_rust(rules, mark),
         _ => Some(head(mark)),
     })
@@ -175,31 +133,6 @@ fn is_inert_in_python(rules: &Rules, head: &str) -> bool {
     }
     let is_known = rules.modules.iter().any(|one| one == module) || matches!(last, "setter" | "getter" | "deleter");
     rules.inert.iter().any(|one| one == last) && is_known
-}
-
-/// True if a text imports one of these decorator names from another module: `from flask_caching import cache`.
-fn is_of_others(rules: &Rules, text: &[u8], name: &str) -> bool {
-    if name.contains('.') || matches!(name, "property" | "classmethod" | "staticmethod") {
-        return false;
-    }
-    let text = String::from_utf8_lossy(text);
-    let has = |words: &str| words.split(|c: char| !c.is_alphanumeric() && c != '_').any(|word| word == name);
-    let lines = text.match_indices('\n').map(|(at, _)| &text[at + 1..]);
-    lines.chain([&*text]).any(|rest| {
-        let rest = rest.trim_start_matches([' ', '\t']);
-        let line = rest.split('\n').next().unwrap_or_default();
-        match rest.strip_prefix("from ").and_then(|rest| rest.split_once(" import ")) {
-            Some((module, names)) if line.starts_with("from ") => {
-                let end = if names.starts_with('(') { ')' } else { '\n' };
-                let names = names.split(end).next().unwrap_or_default();
-                !rules.modules.iter().any(|one| one == module.trim()) && has(names)
-            }
-            _ => {
-                let defines = ["def ", "class ", "import "].iter().any(|word| line.strip_prefix(word).is_some_and(has));
-                defines || line.strip_prefix(name).is_some_and(|rest| rest.trim_start().starts_with('='))
-            }
-        }
-    })
 }
 
 /// Returns the Rust attribute that may add a caller, also within `unsafe(…)` and `cfg_attr(…)`.
@@ -265,21 +198,6 @@ mod tests {
             ("app.route('/')", false),
         ] {
             assert_eq!(is_inert_in_python(rules("Python"), head(mark)), said, "{mark}");
-        }
-    }
-
-    #[test]
-    fn decorators_of_others_with_a_name_of_pythons_own() {
-        for (text, said) in [
-            ("from functools import cache\n", false),
-            ("import functools\nfrom functools import (\n    cache,\n)\nx = cache\n", false),
-            ("from flask_caching import cache\n", true),
-            ("import os\nfrom .kept import (  # ours\n    other,\n    cache,\n)\n", true),
-            ("def cache(f): return f\n", true),
-            ("cache = Cache()\n", true),
-            ("from os import path\ncached = 1\nx = f(cache)\n", false),
-        ] {
-            assert_eq!(is_of_others(rules("Python"), text.as_bytes(), "cache"), said, "{text}");
         }
     }
 
