@@ -16,9 +16,7 @@ use super::{Query, implicit_callers, is_of};
 use crate::answer::{Candidates, Site};
 use crate::definition::Definition;
 use crate::inquiry::blocking;
-use crate::inquiry::{
-    FILES, Inquiry, Round, RoundStatus, Settling, Sheets, Spot, defined, definitions, document, left, within,
-};
+use crate::inquiry::{FILES, Inquiry, Round, RoundStatus, Settling, Sheets, Spot, definitions, document, within};
 use crate::judgement::{Code, Judgement, Reason, Verdict};
 use crate::lsp::Location;
 use crate::rule::Rule;
@@ -236,7 +234,7 @@ impl Inquiry<'_> {
         self.dispatch(&answers, &mut known).await;
         for (at, places) in answers {
             let evidence = self.read(at, &places, &mut known, &prototypes, is_inactive);
-            candidates[at].evidence = self.by_receiver(&found.sites[at], evidence, heads).await;
+            candidates[at].evidence = self.by_receiver(&self.found.sites[at], evidence, heads).await;
         }
         true
     }
