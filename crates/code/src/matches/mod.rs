@@ -89,24 +89,40 @@ pub(crate) enum Ours {
     But(BTreeSet<At>),
 }
 
-/// A match on values of the type.
-#[derive(Debug)]
+/// A match.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[schemars(inline)]
 pub(crate) struct Site {
+    #[serde(skip)]
     pub path: Arc<Path>,
+    #[serde(skip)]
+    pub effect: Effect,
     pub line: usize,
     pub column: usize,
+    #[serde(default, skip_serializing_if = "String::is_empty")]
     pub enclosing: String,
+    /// `match`, `if let`, `case`, `function clauses`, `switch` …
     pub form: &'static str,
+    /// The constructors that it names.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub names: Vec<String>,
+    /// The constructors that it does not name.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub missing: Vec<String>,
+    /// True if a branch matches all other constructors.
+    #[serde(default, rename = "wildcard", skip_serializing_if = "std::ops::Not::not")]
     pub has_wildcard: bool,
     /// True if it also names constructors of another type.
+    #[serde(skip)]
     pub has_others: bool,
-    pub missing: Vec<String>,
-    pub effect: Effect,
     pub how: String,
+    /// unverified or earlier; absent for verified matches.
+    #[serde(default = "Verdict::verified", skip_serializing_if = "Verdict::is_verified")]
     pub verdict: Verdict,
     /// Positions of the constructors in its patterns, or of the values compared with their texts.
+    #[serde(skip)]
     pub places: BTreeSet<(usize, String)>,
+    /// The line without its indentation.
     pub text: String,
 }
 
@@ -340,7 +356,7 @@ fn site(sum: &Sum, change: &Change, place: &Place, judged: Coverage) -> Site {
         how,
         verdict: Verdict::Undecided(Code::Absent),
         places: judged.places,
-        text: place.text.clone(),
+        text: project::visible::escaped(place.text.trim()),
     }
 }
 

@@ -16,11 +16,8 @@ pub(crate) type Would = (Option<String>, &'static str, Option<String>);
 impl Pool {
     pub(crate) fn server_for(&self, env: &BTreeMap<String, String>, root: &Path, family: &'static str) -> Would {
         let Some(options) = self.options() else {
-            return (
-                None,
-                State::Absent.word(),
-                Some("no language server is asked here: uses stay unverified".to_owned()),
-            );
+            let why = "no language server is asked here: uses stay unverified".to_owned();
+            return (None, State::Absent.word(), Some(why));
         };
         let marks = profile::all().iter().find(|profile| profile.family == family);
         let at = marks.map_or_else(|| root.to_owned(), |profile| root_of(root, Path::new(""), profile));

@@ -1,6 +1,7 @@
 //! Readiness probes: definitions with uses in other files that the syntax tier identifies with certainty. A server that
 //! does not name all of these uses has not read the whole project.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -246,13 +247,8 @@ pub(super) async fn ask(client: &Client, encoding: Encoding, probes: &[Probe], w
 
 /// Returns agreement, with the names of the probes. A C function that is declared and defined in two files is listed once.
 fn agrees(probes: &[Probe]) -> Canary {
-    let mut names: Vec<String> = Vec::new();
-    for probe in probes {
-        if !names.contains(&probe.name) {
-            names.push(probe.name.clone());
-        }
-    }
-    Canary::Agrees(names)
+    let names: BTreeSet<&String> = probes.iter().map(|probe| &probe.name).collect();
+    Canary::Agrees(names.into_iter().cloned().collect())
 }
 
 #[cfg(test)]

@@ -72,34 +72,7 @@ pub(super) struct Output {
 struct FileMatches {
     file: String,
     effect: Effect,
-    places: Vec<MatchView>,
-}
-
-/// A match.
-#[derive(Debug, Serialize, JsonSchema)]
-#[schemars(inline)]
-struct MatchView {
-    line: usize,
-    column: usize,
-    #[serde(default, skip_serializing_if = "String::is_empty")]
-    enclosing: String,
-    /// `match`, `if let`, `case`, `function clauses`, `switch` …
-    form: &'static str,
-    /// The constructors that it names.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    names: Vec<String>,
-    /// The constructors that it does not name.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    missing: Vec<String>,
-    /// True if a branch matches all other constructors.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    wildcard: bool,
-    how: String,
-    /// unverified or earlier; absent for verified matches.
-    #[serde(default = "Verdict::verified", skip_serializing_if = "Verdict::is_verified")]
-    verdict: Verdict,
-    /// The line without its indentation.
-    text: String,
+    places: Vec<Site>,
 }
 
 pub(super) struct FindMatches(pub(super) Arc<Questions>);
@@ -241,7 +214,7 @@ fn output(args: &Args, answered: JudgedMatches) -> Output {
             Verdict::Earlier if is_mixed => " verified earlier",
             _ => "",
         };
-        text.push(format!("  {}  {enclosing}{}{doubt}  {}  {}", site.line, site.form, site.how, site.text.trim()));
+        text.push(format!("  {}  {enclosing}{}{doubt}  {}  {}", site.line, site.form, site.how, site.text));
     }
     if sites.len() > most {
         let next = json!({"type_name": args.type_name, "change": args.change, "max_results": sites.len()});
@@ -251,7 +224,7 @@ fn output(args: &Args, answered: JudgedMatches) -> Output {
     let of_file = |sites: &[Site]| FileMatches {
         file: display_path(&sites[0].path),
         effect: sites[0].effect,
-        places: sites.iter().map(matched).collect(),
+        places: sites.to_vec(),
     };
     Output {
         change: args.change.clone().unwrap_or_else(|| "add".to_owned()),
@@ -295,21 +268,6 @@ fn head_line(head: &Head, totals: &BTreeMap<Effect, usize>, total: usize) -> Str
         (false, _) => format!("{found} by name{effects}; unchecked: {}", why(head)),
     };
     format!("{said}{}", head.at())
-}
-
-fn matched(site: &Site) -> MatchView {
-    MatchView {
-        line: site.line,
-        column: site.column,
-        enclosing: site.enclosing.clone(),
-        form: site.form,
-        names: site.names.clone(),
-        missing: site.missing.clone(),
-        wildcard: site.has_wildcard,
-        how: site.how.clone(),
-        verdict: site.verdict,
-        text: project::visible::escaped(site.text.trim()),
-    }
 }
 
 fn change(said: &str, sum: &Sum) -> Result<Change, NoAnswer> {
