@@ -15,7 +15,6 @@
 //! - `receiver`: resolves the receiver of a site.
 //! - `references`: reads the references of the definitions.
 //! - `resolve`: combines the evidence for a candidate; pure.
-//! - `unnamed`: handles uses that do not name their definition.
 //!
 //! Start with [`judge`].
 
@@ -32,7 +31,6 @@ mod pass;
 mod receiver;
 mod references;
 mod resolve;
-mod unnamed;
 
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
@@ -42,8 +40,7 @@ use crate::answer::{Candidates, LineOptions, Site};
 use crate::definition::Definition;
 use crate::earlier::{is_of, keep, recall};
 use crate::haskell::{self, is_judged_by_ghc};
-use crate::inquiry::blocking;
-use crate::inquiry::{Asking, index, judge_for, rounds};
+use crate::inquiry::{Asking, blocking, index, judge_for, rounds};
 use crate::judgement::{Code, Judgement, Reason, Verdict};
 use crate::server::Server;
 use crate::syntax::{Class, family};

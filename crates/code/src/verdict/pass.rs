@@ -15,8 +15,9 @@ use super::resolve::{Candidate, Evidence, Resolution, resolve};
 use super::{Query, implicit_callers, is_of};
 use crate::answer::{Candidates, Site};
 use crate::definition::Definition;
-use crate::inquiry::blocking;
-use crate::inquiry::{FILES, Inquiry, Round, RoundStatus, Settling, Sheets, Spot, definitions, document, within};
+use crate::inquiry::{
+    FILES, Inquiry, Round, RoundStatus, Settling, Sheets, Spot, blocking, definitions, document, within,
+};
 use crate::judgement::{Code, Judgement, Reason, Verdict};
 use crate::lsp::Location;
 use crate::rule::Rule;
