@@ -60,6 +60,31 @@ pub(crate) fn of_trait(language: Language, one: &Occurrence) -> Option<OfTrait> 
 }
 
 impl Definition {
+    /// Returns a definition of which only its place and name are known.
+    pub(crate) fn plain(
+        kind: Kind,
+        language: Language,
+        (path, line, at): (&Arc<Path>, usize, usize),
+        label: String,
+    ) -> Self {
+        Definition {
+            kind,
+            language,
+            path: path.clone(),
+            line,
+            inside: Vec::new(),
+            label,
+            is_signature: false,
+            is_pure: false,
+            at,
+            bytes: at..at,
+            is_bare: false,
+            is_embedded: false,
+            of_trait: None,
+            marks: Marks::default(),
+        }
+    }
+
     /// True if it is declared like a constructor among the methods of a class of this name.
     pub(crate) fn is_constructor(&self, name: &str) -> bool {
         self.kind == Kind::Method
@@ -338,9 +363,12 @@ fn left_out(skipped: &[Skipped]) -> String {
 
 /// True if the qualifiers match the end of the definition's surroundings, which include its file and folders.
 pub(crate) fn is_inside(qualifiers: &[String], definition: &Definition) -> bool {
-    let mut around: Vec<Vec<String>> =
-        definition.path.parent().into_iter().flat_map(Path::iter).map(one_name).collect();
-    around.extend(definition.path.file_stem().map(one_name));
+    // In Rust `src` is no module, and the name of a crate has no hyphen.
+    let is_rust = definition.language == Language::Rust;
+    let module = |name: &str| if is_rust { name.replace('-', "_") } else { name.to_owned() };
+    let path = definition.path.with_extension("");
+    let folders = path.iter().map(|name| name.to_string_lossy()).filter(|name| !is_rust || *name != "src");
+    let mut around: Vec<Vec<String>> = folders.map(|name| vec![module(&name)]).collect();
     let declared = around.len();
     around.extend(definition.inside.iter().cloned());
     // Matching starts at the end. Outer levels may be skipped, but the last qualifier must be the type or the file.
@@ -361,8 +389,4 @@ pub(crate) fn is_inside(qualifiers: &[String], definition: &Definition) -> bool 
 fn is_directly_inside(question: &Question, definition: &Definition) -> bool {
     let Some(qualifier) = question.qualifiers.last() else { return true };
     definition.inside.last().is_none_or(|nearest| nearest.contains(qualifier))
-}
-
-fn one_name(name: &std::ffi::OsStr) -> Vec<String> {
-    vec![name.to_string_lossy().into_owned()]
 }

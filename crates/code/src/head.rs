@@ -94,7 +94,7 @@ impl Head {
                 Why::TooLarge | Why::Minified | Why::OverMemory | Why::TooSlow => Code::OverALimit,
                 Why::Unreadable => Code::Unreadable,
                 Why::Broken | Why::Unread => Code::Unparsable,
-                Why::Ignored | Why::Linked | Why::Includes | Why::Module => Code::NotSearched,
+                Why::Ignored | Why::Linked => Code::NotSearched,
                 Why::Assembly | Why::ByCgo | Why::Nameless | Why::Embedded => Code::NotSearched,
                 Why::OutOfTime => Code::OutOfTime,
                 Why::Makes => Code::Macro,

@@ -5,6 +5,8 @@ use std::borrow::Cow;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Serialize;
 
+use crate::named::named;
+
 /// The revision of the worktree that was read.
 #[derive(Debug, Default, Clone, PartialEq, Serialize, JsonSchema)]
 #[schemars(inline)]
@@ -63,26 +65,29 @@ pub(crate) fn is_zero(number: &usize) -> bool {
     *number == 0
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-#[schemars(inline)]
-pub(crate) enum Code {
-    Loading,
-    Stale,
-    Crashed,
-    Hung,
-    Absent,
-    NotGranted,
-    #[serde(rename = "inactive_code")]
-    Inactive,
-    Macro,
-    Unparsable,
-    Dynamic,
-    OutsideTheRoot,
-    OutOfTime,
-    OverALimit,
-    Unreadable,
-    NotSearched,
+named! {
+    /// Why a place is unverified, with the end of a sentence about such places: `4 calls in the arguments of macros`.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
+    #[serde(rename_all = "snake_case")]
+    #[schemars(inline)]
+    pub(crate) enum Code by describe {
+        Loading = "not checked yet",
+        Stale = "in lines that changed since the language server read them",
+        Crashed = "not checked, because the language server failed",
+        Hung = "not checked, because the language server failed",
+        Absent = "not checked, because no language server is installed",
+        NotGranted = "not checked, because no language server may run here",
+        #[serde(rename = "inactive_code")]
+        Inactive = "in code that this build leaves out, or that the language server does not resolve",
+        Macro = "in the arguments of macros",
+        Unparsable = "in lines that hob's grammar cannot read",
+        Dynamic = "that the language server does not resolve",
+        OutsideTheRoot = "that lead out of this project, to a file that cannot be read",
+        OutOfTime = "not checked in time",
+        OverALimit = "not checked one by one",
+        Unreadable = "in unreadable files",
+        NotSearched = "in files that are not searched",
+    }
 }
 
 impl Code {
@@ -92,26 +97,6 @@ impl Code {
             self,
             Code::Inactive | Code::Macro | Code::Unparsable | Code::Dynamic | Code::Stale | Code::OutsideTheRoot
         )
-    }
-
-    /// Returns the end of a sentence about such places: `4 calls in the arguments of macros`.
-    pub(crate) fn describe(self) -> &'static str {
-        match self {
-            Code::Loading => "not checked yet",
-            Code::Stale => "in lines that changed since the language server read them",
-            Code::Crashed | Code::Hung => "not checked, because the language server failed",
-            Code::Absent => "not checked, because no language server is installed",
-            Code::NotGranted => "not checked, because no language server may run here",
-            Code::Inactive => "in code that this build leaves out, or that the language server does not resolve",
-            Code::Macro => "in the arguments of macros",
-            Code::Unparsable => "in lines that hob's grammar cannot read",
-            Code::Dynamic => "that the language server does not resolve",
-            Code::OutsideTheRoot => "that lead out of this project, to a file that cannot be read",
-            Code::OutOfTime => "not checked in time",
-            Code::OverALimit => "not checked one by one",
-            Code::Unreadable => "in unreadable files",
-            Code::NotSearched => "in files that are not searched",
-        }
     }
 }
 
@@ -175,20 +160,10 @@ impl JsonSchema for Verdict {
     }
 }
 
-/// The way in which a site uses a definition that it does not name.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Unnamed {
-    Implicit,
-    Macro,
-}
-
-impl Unnamed {
-    pub(crate) fn word(self) -> &'static str {
-        match self {
-            Unnamed::Implicit => "implicit",
-            Unnamed::Macro => "macro",
-        }
-    }
+named! {
+    /// The way in which a site uses a definition that it does not name.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub(crate) enum Unnamed by word { Implicit = "implicit", Macro = "macro" }
 }
 
 /// The judgement of an answer as a whole.
@@ -197,8 +172,6 @@ pub(crate) struct Judgement {
     pub judges: Vec<Judge>,
     /// Reasons why the answer may be incomplete, besides its undecided sites.
     pub reasons: Vec<Reason>,
-    /// The number of sites that the server's references lacked.
-    pub missed: usize,
     /// True if every server was ready and gave no doubtful answer.
     pub is_certain: bool,
     /// True if a retry may soon give a better answer.

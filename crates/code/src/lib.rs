@@ -5,7 +5,7 @@
 //! - `search`: finds the files that mention a name. It reads the disk for every question, so no answer is stale.
 //! - `skipped`: files that a search skipped or parsed in part, with the reason.
 //! - `walk`: walks the files below a folder; `ignored`: applies ignore rules.
-//! - `unsearched`: files that a compiler reads and the search does not; `path_dependencies`: crates outside of the root.
+//! - `unsearched`: files that a compiler reads and the search does not.
 //! - `syntax`: classifies occurrences and lists declarations; one module per language.
 //! - `definition`: selects the definitions that a question means; `near`: suggests similar names.
 //! - `answer`: combines definitions and uses of a name.
@@ -13,6 +13,7 @@
 //! - `matches`: finds where values of a type are matched, and the effect of a new constructor there.
 //! - `shape`: reads the fields and constructors of a type; `typed`: resolves types, also through aliases.
 //! - [`facts`]: definitions, uses, matches and needs of a name, for walks over code.
+//! - `named`: enums whose variants have texts, and lists of words.
 //! - `judgement`: verdicts of sites, answers and servers; `head`: how complete an answer is, and why.
 //! - `haskell`: resolves names in Haskell by the `.hie` files that GHC writes.
 //! - `lsp`: a client for the Language Server Protocol; `server`: one server, its state and documents; `pool`: all servers of
@@ -26,7 +27,6 @@
 
 mod answer;
 mod asked;
-mod blocking;
 mod callees;
 mod definition;
 mod earlier;
@@ -41,8 +41,8 @@ mod judgement;
 mod kept;
 mod lsp;
 mod matches;
+mod named;
 mod near;
-mod path_dependencies;
 mod place;
 mod pool;
 mod programs;

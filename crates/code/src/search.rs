@@ -4,17 +4,16 @@
 use std::collections::BTreeSet;
 use std::io::Read;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use memchr::memmem::Finder;
 use parking_lot::Mutex;
 
 use crate::judgement::Revision;
-use crate::path_dependencies;
 use crate::syntax::{Language, family, is_word};
-use crate::unsearched::{Embedding, Inclusion, beside, embedding, inclusions, languages_of, named_by};
+use crate::unsearched::{beside, is_assembly, languages_of, unescaped};
 use crate::walk::{Entry, Files, walk};
 
 pub(crate) use crate::skipped::{Skipped, Why, unread_parts};
@@ -55,16 +54,6 @@ pub(crate) struct Scope {
     pub revision: Revision,
     /// Set when the caller has cancelled the question.
     pub is_given_up: Arc<AtomicBool>,
-    /// Unwatched Rust files that are compiled with the project, collected by the searches.
-    pub beyond: Arc<Beyond>,
-}
-
-/// Files that are compiled and not watched.
-#[derive(Debug, Default)]
-pub(crate) struct Beyond {
-    brought: Mutex<BTreeSet<PathBuf>>,
-    /// Sources of crates outside of the root, which are the same for all searches of a question.
-    crates: OnceLock<Vec<PathBuf>>,
 }
 
 impl Scope {
@@ -80,7 +69,6 @@ impl Scope {
             until: since + budget,
             revision,
             is_given_up: Arc::default(),
-            beyond: Arc::default(),
         }
     }
 
@@ -93,12 +81,6 @@ impl Scope {
     /// Returns why a file was not parsed: its own size, or the expired deadline.
     pub(crate) fn why_not_parsed(&self) -> Why {
         if self.is_over() { Why::OutOfTime } else { Why::TooSlow }
-    }
-
-    /// Returns the files that are compiled but not watched.
-    pub(crate) fn beyond(&self) -> BTreeSet<PathBuf> {
-        let brought = self.beyond.brought.lock();
-        brought.iter().chain(self.beyond.crates.get().into_iter().flatten()).cloned().collect()
     }
 
     /// True if the deadline has passed or the question was cancelled.
@@ -125,15 +107,10 @@ pub(crate) fn search(scope: &Scope, name: &str) -> SearchResult {
 /// Finds the files in which `find` returns offsets.
 pub(crate) fn search_by(scope: &Scope, find: impl Fn(Language, &[u8]) -> Vec<usize> + Sync) -> SearchResult {
     let found = Mutex::new((SearchResult::default(), 0));
-    // All entries of the searched folders, those that were searched, and the files that Rust sources bring in.
+    // All entries of the searched folders, and those that were searched.
     let (there, seen) = (Mutex::new(BTreeSet::new()), Mutex::new(BTreeSet::new()));
-    let bringing: Mutex<Vec<(PathBuf, Inclusion)>> = Mutex::default();
     let lock = || found.lock();
-    let manifests: Mutex<Vec<PathBuf>> = Mutex::default();
-    let enter = |folder: &Path| {
-        there.lock().extend(beside(folder));
-        manifests.lock().push(folder.join("Cargo.toml"));
-    };
+    let enter = |folder: &Path| there.lock().extend(beside(folder));
     each_file_of(scope, Files::All, enter, |path, language| {
         seen.lock().insert(path.clone());
         let read = match language {
@@ -152,10 +129,6 @@ pub(crate) fn search_by(scope: &Scope, find: impl Fn(Language, &[u8]) -> Vec<usi
             }
         };
         let starts = find(by_name, &text);
-        if by_name == Language::Rust {
-            let brought = inclusions(&path, &text);
-            enqueue(&mut bringing.lock(), &path, brought);
-        }
         let mut found = lock();
         found.0.files += 1;
         if starts.is_empty() {
@@ -181,11 +154,6 @@ pub(crate) fn search_by(scope: &Scope, find: impl Fn(Language, &[u8]) -> Vec<usi
     });
     let (mut searched, _) = found.into_inner();
     let [there, seen] = [there, seen].map(Mutex::into_inner);
-    let bringing = bringing.into_inner();
-    let manifests = manifests.into_inner();
-    if scope.below == scope.root {
-        scope.beyond.crates.get_or_init(|| path_dependencies::sources(&scope.root, manifests, || scope.is_over()));
-    }
     // A file of another kind can hold a use only if it can embed a language of the hits.
     let families: BTreeSet<&str> = searched.hits.iter().map(|hit| family(hit.language)).collect();
     let may_hold = |path: &PathBuf| {
@@ -193,7 +161,7 @@ pub(crate) fn search_by(scope: &Scope, find: impl Fn(Language, &[u8]) -> Vec<usi
         Language::by_name(path).is_some() || families.is_empty() || is_of_them()
     };
     let there: BTreeSet<PathBuf> = there.into_iter().filter(may_hold).collect();
-    searched.skipped.extend(unsearched(scope, &there, &seen, bringing, find));
+    searched.skipped.extend(unsearched(scope, there.difference(&seen), find));
     if scope.is_over() {
         searched.skipped.push(Skipped::new(PathBuf::new(), Why::OutOfTime, 0));
     }
@@ -202,70 +170,26 @@ pub(crate) fn search_by(scope: &Scope, find: impl Fn(Language, &[u8]) -> Vec<usi
     searched
 }
 
-/// The maximum number of pending files that sources bring in.
-const MOST_BROUGHT: usize = 100_000;
-
-fn enqueue(bringing: &mut Vec<(PathBuf, Inclusion)>, by: &Path, brought: Vec<Inclusion>) {
-    let room = MOST_BROUGHT.saturating_sub(bringing.len());
-    bringing.extend(brought.into_iter().take(room).map(|one| (by.to_owned(), one)));
-}
-
 /// Returns the files that a compiler may read, the search does not, and that may mention the name.
-fn unsearched(
+fn unsearched<'a>(
     scope: &Scope,
-    there: &BTreeSet<PathBuf>,
-    seen: &BTreeSet<PathBuf>,
-    mut bringing: Vec<(PathBuf, Inclusion)>,
+    there: impl Iterator<Item = &'a PathBuf>,
     find: impl Fn(Language, &[u8]) -> Vec<usize>,
 ) -> Vec<Skipped> {
-    let relative = |path: &Path| path.strip_prefix(&scope.root).unwrap_or(path).to_owned();
-    let mut skipped: Vec<Skipped> = Vec::new();
-    let (mut known, mut beyond) = (BTreeSet::new(), BTreeSet::new());
-    for path in there.difference(seen).take_while(|_| !scope.is_over()) {
+    let skipped = |path: &PathBuf| {
         // A broken link has no content.
-        let Some((language, text)) = languages_of(path).first().copied().zip(read(path).ok()) else { continue };
-        let mentions = match embedding(path) {
-            Some(kind) => named_by(kind, &text, |text| find(language, text)),
-            None => find(language, &text).len(),
-        };
+        let (language, text) = languages_of(path).first().copied().zip(read(path).ok())?;
+        let mentions = find(language, &unescaped(path, &text)).len();
         let why = match Language::by_name(path) {
-            None if embedding(path) == Some(Embedding::Assembly) => Why::Assembly,
+            None if is_assembly(path) => Why::Assembly,
             None => Why::Embedded,
             Some(_) if path.is_symlink() => Why::Linked,
             Some(_) => Why::Ignored,
         };
-        if mentions > 0 {
-            skipped.push(Skipped::new(relative(path), why, mentions));
-        }
-        if language == Language::Rust {
-            known.extend(path.canonicalize());
-            beyond.insert(path.clone());
-            enqueue(&mut bringing, path, inclusions(path, &text));
-        }
-    }
-    // A file that was brought in may bring in further files.
-    while let Some((by, one)) = bringing.pop().filter(|_| !scope.is_over()) {
-        let (file, why) = match one {
-            Inclusion::Included(file) => (Some(file), Why::Includes),
-            Inclusion::Module(files) if files.iter().any(|file| seen.contains(file)) => continue,
-            Inclusion::Module(files) => (files.into_iter().find(|file| file.is_file()), Why::Module),
-        };
-        // A file that was searched under another path is skipped.
-        let real = file.as_ref().and_then(|file| file.canonicalize().ok()).filter(|real| !seen.contains(real));
-        let Some((file, real)) = file.zip(real) else { continue };
-        let Some(text) = known.insert(real).then(|| read(&file).ok()).flatten() else { continue };
-        let mentions = find(Language::Rust, &text).len();
-        beyond.insert(file.clone());
-        if mentions > 0 {
-            let path = if why == Why::Module { &file } else { &by };
-            skipped.push(Skipped::new(relative(path), why, mentions));
-        }
-        enqueue(&mut bringing, &file, inclusions(&file, &text));
-    }
-    scope.beyond.brought.lock().extend(beyond);
-    skipped.sort();
-    skipped.dedup();
-    skipped
+        let relative = path.strip_prefix(&scope.root).unwrap_or(path).to_owned();
+        (mentions > 0).then(|| Skipped::new(relative, why, mentions))
+    };
+    there.take_while(|_| !scope.is_over()).filter_map(skipped).collect()
 }
 
 /// Lists hand-written files of known languages, sorted, at most `most`. Also returns whether there are more, and the unreadable ones.

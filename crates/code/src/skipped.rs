@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use crate::named::named;
+
 /// A file or folder that was not searched completely.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Skipped {
@@ -46,74 +48,39 @@ pub(crate) fn unread_parts<'a>(skipped: impl IntoIterator<Item = &'a Skipped>) -
     (!parts.is_empty()).then(|| format!("hob's grammar cannot read {}{more}", parts.join(", ")))
 }
 
-/// The reason why a file was not searched completely.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Why {
-    TooLarge,
-    Minified,
-    Unreadable,
-    TooSlow,
-    OutOfTime,
-    OverMemory,
-    /// It was parsed in part; a language server reads the whole file.
-    Broken,
-    /// It was parsed in part, and no language server read it for this answer.
-    Unread,
-    /// The watcher does not report its changes, so the language server may have an old version.
-    Ignored,
-    Linked,
-    Includes,
-    /// A Rust module in a folder that is not searched.
-    Module,
-    /// Assembly of Go, C or C++.
-    Assembly,
-    /// Go code that uses a name of C.
-    ByCgo,
-    /// JavaScript that uses a module's export without naming it.
-    Nameless,
-    /// Code embedded in a file of another kind.
-    Embedded,
-    /// A macro in the file defines a function of that name where it is called.
-    Makes,
+named! {
+    /// The reason why a file was not searched completely.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+    pub(crate) enum Why by describe {
+        TooLarge = "larger than 2 MiB: searched as text, not parsed",
+        Minified = "a line longer than 20,000 bytes: searched as text, not parsed",
+        Unreadable = "unreadable",
+        TooSlow = "takes longer than 3 s to parse: searched as text",
+        OutOfTime = "out of time, after 10 s",
+        OverMemory = "not parsed: more than 256 MiB of files mention the name",
+        /// It was parsed in part; a language server reads the whole file.
+        Broken = "hob's grammar cannot read all of it",
+        /// It was parsed in part, and no language server read it for this answer.
+        Unread = "hob's grammar cannot read all of it",
+        /// The watcher does not report its changes, so the language server may have an old version.
+        Ignored = "mentions the name and is not searched, because .gitignore leaves it out",
+        Linked = "a link to a file that mentions the name: not followed",
+        /// Assembly of Go, C or C++.
+        Assembly = "assembly that mentions the name: no language server reads it",
+        /// Go code that uses a name of C.
+        ByCgo = "uses the name by cgo (`C.name`), which clangd does not read",
+        /// JavaScript that uses a module's export without naming it.
+        Nameless = "uses what the module exports without a name for it (`require(\"./m\")(1)`, `() => import(\"./m\")`)",
+        /// Code embedded in a file of another kind.
+        Embedded = "mentions the name and is not searched, because no language server reads files of its kind",
+        /// A macro in the file defines a function of that name where it is called.
+        Makes = "a macro in it makes a function of that name, where syntax does not see it: what calls the macro may define it",
+    }
 }
 
 impl Why {
-    pub(crate) fn describe(self) -> &'static str {
-        match self {
-            Why::TooLarge => "larger than 2 MiB: searched as text, not parsed",
-            Why::Minified => "a line longer than 20,000 bytes: searched as text, not parsed",
-            Why::Unreadable => "unreadable",
-            Why::TooSlow => "takes longer than 3 s to parse: searched as text",
-            Why::OutOfTime => "out of time, after 10 s",
-            Why::OverMemory => "not parsed: more than 256 MiB of files mention the name",
-            Why::Broken | Why::Unread => "hob's grammar cannot read all of it",
-            Why::Ignored => "mentions the name and is not searched, because .gitignore leaves it out",
-            Why::Linked => "a link to a file that mentions the name: not followed",
-            Why::Module => "a module that mentions the name, in a folder that is not searched",
-            Why::Nameless => {
-                "uses what the module exports without a name for it (`require(\"./m\")(1)`, `() => import(\"./m\")`)"
-            }
-            Why::ByCgo => "uses the name by cgo (`C.name`), which clangd does not read",
-            Why::Assembly => "assembly that mentions the name: no language server reads it",
-            Why::Embedded => {
-                "mentions the name and is not searched, because no language server reads files of its kind"
-            }
-            Why::Makes => {
-                "a macro in it makes a function of that name, where syntax does not see it: what calls the macro may define it"
-            }
-            Why::Includes => "brings in a file with include! or its kind that is not searched and mentions the name",
-        }
-    }
-
     /// True if the file matters only to questions about its own language.
     pub(crate) fn is_of_its_language(self) -> bool {
-        match self {
-            Why::Ignored | Why::Linked | Why::Includes | Why::Module => true,
-            Why::Assembly | Why::Embedded => true,
-            Why::TooLarge | Why::Minified | Why::Unreadable | Why::TooSlow => false,
-            Why::OutOfTime | Why::OverMemory | Why::Broken | Why::Unread | Why::Makes | Why::ByCgo | Why::Nameless => {
-                false
-            }
-        }
+        matches!(self, Why::Ignored | Why::Linked | Why::Assembly | Why::Embedded)
     }
 }

@@ -42,14 +42,6 @@ pub(crate) fn types(scope: &Scope, name: &str) -> Result<(Candidates, Vec<Resolv
     Ok((found, types))
 }
 
-/// Returns the location of the only type.
-pub(crate) fn only(types: &[ResolvedType]) -> (Option<String>, Option<usize>) {
-    match types {
-        [one] => (Some(project::visible::path(&one.definition.path)), Some(one.definition.line)),
-        _ => (None, None),
-    }
-}
-
 /// The maximum length of an alias chain.
 const MOST_ALIASES: usize = 3;
 

@@ -1,7 +1,9 @@
-//! Corrections of sites that need the definitions: their classes, and the exclusion of other languages.
+//! Corrections of sites that need the definitions: their classes, the exclusion of other languages, and local variables that
+//! may shadow a name.
 
 use std::collections::BTreeSet;
-use std::path::PathBuf;
+use std::path::Path;
+use std::sync::Arc;
 
 use super::{Candidates, Site, Texts, concerns};
 use crate::definition::Definition;
@@ -10,97 +12,74 @@ use crate::syntax::{C_AND_CPP, Class, Kind, Language, family, has_bound_methods,
 
 /// Corrects the classes of sites: calling a class constructs it, and reading a function is not a field access.
 pub(super) fn reclassify(found: &mut Candidates) {
-    let of = Definitions::new(found);
-    for site in &mut found.sites {
-        site.class = of.class(&found.texts, site);
+    let mut sites = std::mem::take(&mut found.sites);
+    for site in &mut sites {
+        site.class = corrected_class(found, &found.texts, site);
     }
-    let at: BTreeSet<(PathBuf, usize)> =
-        found.definitions.iter().map(|definition| (definition.path.to_path_buf(), definition.line)).collect();
+    let at: BTreeSet<(&Path, usize)> = found.definitions.iter().map(|one| (&*one.path, one.line)).collect();
     let is_declared = |site: &Site| found.definitions.iter().any(|one| (&one.path, one.at) == (&site.path, site.at));
-    found.sites.retain(|site| match site.class {
-        Class::Binding | Class::Signature => !at.contains(&(site.path.to_path_buf(), site.line)),
+    sites.retain(|site| match site.class {
+        Class::Binding | Class::Signature => !at.contains(&(&*site.path, site.line)),
         _ => !site.embeds || !is_declared(site),
     });
+    found.sites = sites;
 }
 
-/// The kinds of all, or some, definitions of a name.
-pub(super) struct Definitions {
-    are_fields: bool,
-    /// The language families in which one of the definitions is a function.
-    with_functions: BTreeSet<&'static str>,
-    construct: bool,
-    are_values: bool,
-    are_types: bool,
-    have_no_types: bool,
-    are_bare: bool,
-    places: BTreeSet<(PathBuf, usize)>,
-}
-
-impl Definitions {
-    pub(super) fn new(found: &Candidates) -> Definitions {
-        let all =
-            |fits: &dyn Fn(&Definition) -> bool| !found.definitions.is_empty() && found.definitions.iter().all(fits);
-        let name = &found.question.name;
-        let functions = found.definitions.iter().filter(|one| matches!(one.kind, Kind::Function | Kind::Method));
-        Definitions {
-            // A static field in C++ is also defined as a variable outside of its class.
-            are_fields: all(&|one| {
-                one.kind == Kind::Field || one.language == Language::Cpp && one.kind == Kind::Variable
-            }) && found.definitions.iter().any(|one| one.kind == Kind::Field),
-            with_functions: functions.map(|one| family(one.language)).collect(),
-            construct: all(&|one| one.kind == Kind::Constructor || one.kind.is_type() || one.is_constructor(name)),
-            are_values: all(&|one| matches!(one.kind, Kind::Variable | Kind::Constant | Kind::Function)),
-            are_types: all(&|one| one.kind.is_type()),
-            have_no_types: all(&|one| {
-                matches!(one.kind, Kind::Variable | Kind::Constant | Kind::Function | Kind::Method | Kind::Field)
-                    && !one.is_constructor(name)
-            }),
-            are_bare: all(&|one| one.kind == Kind::Constructor && one.is_bare),
-            places: found.definitions.iter().map(|one| (one.path.to_path_buf(), one.at)).collect(),
+/// Returns the class of a site, corrected by the kinds of the definitions.
+pub(super) fn corrected_class(found: &Candidates, texts: &Texts, site: &Site) -> Class {
+    let (definitions, name) = (&found.definitions, &found.question.name);
+    let are = |fits: &dyn Fn(&Definition) -> bool| !definitions.is_empty() && definitions.iter().all(fits);
+    let is_field = |one: &Definition| one.kind == Kind::Field;
+    // A static field in C++ is also defined as a variable outside of its class.
+    let may_be_field = |one: &Definition| is_field(one) || one.language == Language::Cpp && one.kind == Kind::Variable;
+    let are_fields = are(&may_be_field) && definitions.iter().any(is_field);
+    let is_function = |one: &Definition| {
+        matches!(one.kind, Kind::Function | Kind::Method) && family(one.language) == family(site.language)
+    };
+    let has_functions = definitions.iter().any(is_function);
+    let is_constructor = |one: &Definition| one.is_constructor(name);
+    let construct = || are(&|one| one.kind == Kind::Constructor || one.kind.is_type() || is_constructor(one));
+    let are_values = || are(&|one| matches!(one.kind, Kind::Variable | Kind::Constant | Kind::Function));
+    let are_types = || are(&|one| one.kind.is_type());
+    let are_bare = || are(&|one| one.kind == Kind::Constructor && one.is_bare);
+    let have_no_types = || {
+        are(&|one| {
+            matches!(one.kind, Kind::Variable | Kind::Constant | Kind::Function | Kind::Method | Kind::Field)
+                && !is_constructor(one)
+        })
+    };
+    let is_declared = || definitions.iter().any(|one| (&one.path, one.at) == (&site.path, site.at));
+    let is_bound = has_bound_methods(site.language);
+    match site.class {
+        Class::Call | Class::Value if are_fields && site.language == Language::Haskell => Class::FieldRead,
+        // A C++ method accesses fields without a receiver.
+        Class::Value if are_fields && site.language == Language::Cpp => {
+            if is_counted(texts, site) {
+                Class::FieldWrite
+            } else {
+                Class::FieldRead
+            }
         }
-    }
-
-    /// Returns the corrected class of a site.
-    pub(super) fn class(&self, texts: &Texts, site: &Site) -> Class {
-        let are_fields = self.are_fields;
-        let has_functions = self.with_functions.contains(family(site.language));
-        let is_declared = || self.places.contains(&(site.path.to_path_buf(), site.at));
-        match site.class {
-            Class::Call | Class::Value if are_fields && site.language == Language::Haskell => Class::FieldRead,
-            // A C++ method accesses fields without a receiver.
-            Class::Value if are_fields && site.language == Language::Cpp => {
-                if is_counted(texts, site) {
-                    Class::FieldWrite
-                } else {
-                    Class::FieldRead
-                }
-            }
-            Class::Binding if are_fields && !is_declared() && is_assigned(texts, site) => Class::FieldWrite,
-            // In other languages, an uncalled member is never a function. A variable or a class after a dot belongs to a
-            // module.
-            Class::FieldRead if (has_functions || self.are_values) && has_bound_methods(site.language) => Class::Value,
-            // In Go this is an embedded field.
-            Class::FieldRead if self.are_types && has_bound_methods(site.language) && site.language != Language::Go => {
-                Class::Value
-            }
-            Class::Binding if has_functions && destructures(texts, site) => Class::Value,
-            Class::Binding if are_fields && destructures(texts, site) => Class::FieldRead,
-            Class::Call if self.construct => Class::Construct,
-            // A base class in the initializer list of a constructor.
-            Class::FieldWrite if self.construct && site.language == Language::Cpp => Class::Construct,
-            Class::Value if self.are_bare => Class::Construct,
-            // The index in `all[number](1)` looks like a type.
-            Class::Type if self.are_values && site.language == Language::Go => Class::Value,
-            // `std::thread t(worker)` and `Opts o(limit())` look like function declarations.
-            Class::Type if self.have_no_types && family(site.language) == C_AND_CPP => {
-                match around(texts, site).1.first() {
-                    Some(b'(') => Class::Call,
-                    _ if are_fields => Class::FieldRead,
-                    _ => Class::Value,
-                }
-            }
-            other => other,
-        }
+        Class::Binding if are_fields && !is_declared() && is_assigned(texts, site) => Class::FieldWrite,
+        // In other languages, an uncalled member is never a function. A variable or a class after a dot belongs to a module.
+        Class::FieldRead if is_bound && (has_functions || are_values()) => Class::Value,
+        // In Go this is an embedded field.
+        Class::FieldRead if is_bound && site.language != Language::Go && are_types() => Class::Value,
+        Class::Binding if has_functions && destructures(texts, site) => Class::Value,
+        Class::Binding if are_fields && destructures(texts, site) => Class::FieldRead,
+        Class::Call if construct() => Class::Construct,
+        // A base class in the initializer list of a constructor.
+        Class::FieldWrite if site.language == Language::Cpp && construct() => Class::Construct,
+        Class::Value if are_bare() => Class::Construct,
+        // The index in `all[number](1)` looks like a type.
+        Class::Type if site.language == Language::Go && are_values() => Class::Value,
+        // `std::thread t(worker)` and `Opts o(limit())` look like function declarations.
+        Class::Type if family(site.language) == C_AND_CPP && have_no_types() => match around(texts, site).1.first() {
+            Some(b'(') => Class::Call,
+            _ if are_fields => Class::FieldRead,
+            _ => Class::Value,
+        },
+        other => other,
     }
 }
 
@@ -154,7 +133,7 @@ pub(super) fn leave_out_other_languages(found: &mut Candidates) {
 /// Returns the Go files that use a name of C: `C.area(1)`.
 fn by_cgo(found: &Candidates) -> Vec<Skipped> {
     let is_of_c = |site: &&Site| {
-        let before = found.texts.get(&site.path).and_then(|text| text.get(..site.at)).unwrap_or_default();
+        let before = found.before(&site.path, site.at);
         site.language == Language::Go && before.strip_suffix(b"C.").is_some_and(|before| last_word(before).is_empty())
     };
     let mut all: Vec<Skipped> = Vec::new();
@@ -165,4 +144,20 @@ fn by_cgo(found: &Candidates) -> Vec<Skipped> {
         }
     }
     all
+}
+
+/// Marks sites that may mean a local binding before them in the same declaration. The sites must be sorted by place. Scopes
+/// are not resolved, so this is a guess.
+pub(super) fn mark_locals(sites: &mut [Site]) {
+    let mut bound: BTreeSet<(Arc<Path>, String)> = BTreeSet::new();
+    for site in sites {
+        let place = (site.path.clone(), site.enclosing.clone());
+        match site.class {
+            Class::Binding if !site.enclosing.is_empty() => _ = bound.insert(place),
+            Class::Call | Class::Value if !site.is_member && !site.is_qualified => {
+                site.may_be_local = bound.contains(&place);
+            }
+            _ => {}
+        }
+    }
 }

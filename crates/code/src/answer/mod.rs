@@ -3,7 +3,6 @@
 mod aliases;
 mod classes;
 mod in_turns;
-mod locals;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::ops::Range;
@@ -12,7 +11,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
-use classes::{Definitions, leave_out_other_languages, reclassify};
+use classes::{corrected_class, leave_out_other_languages, mark_locals, reclassify};
 
 pub(crate) use in_turns::in_turns;
 
@@ -72,8 +71,49 @@ pub(crate) struct Site {
     pub after: Vec<String>,
 }
 
+impl Site {
+    /// Returns the site of an occurrence, with this many lines around its own; `None` if it is never displayed.
+    pub(crate) fn new(
+        path: Arc<Path>,
+        language: Language,
+        lines: &Lines<'_>,
+        one: &Occurrence,
+        around: Option<usize>,
+    ) -> Site {
+        let at = one.bytes.start;
+        let line = lines.line(at);
+        let context = |of: Range<usize>| of.filter_map(|line| lines.excerpt(line, None)).collect();
+        Site {
+            language,
+            line,
+            column: lines.column(at),
+            at,
+            class: one.class,
+            enclosing: label(&one.enclosing, language),
+            in_test: is_test_file(&path) || is_test(&one.enclosing),
+            path,
+            is_member: one.is_member,
+            is_qualified: one.is_qualified,
+            may_be_local: false,
+            tokens: one.tokens,
+            self_type: implemented(&one.enclosing),
+            is_broken: one.is_broken,
+            embeds: one.embeds(),
+            in_interface: one.enclosing.last().is_some_and(|place| place.kind == Kind::Interface),
+            alias: None,
+            verdict: Verdict::default(),
+            meant: None,
+            by_interface: false,
+            unnamed: None,
+            text: around.and_then(|_| lines.excerpt(line, Some(at))).unwrap_or_default(),
+            before: around.map(|around| context(line.saturating_sub(around).max(1)..line)).unwrap_or_default(),
+            after: around.map(|around| context(line + 1..line + 1 + around)).unwrap_or_default(),
+        }
+    }
+}
+
 /// The definitions and possible uses of a name.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Candidates {
     pub question: Question,
     pub definitions: Vec<Definition>,
@@ -94,10 +134,18 @@ pub(crate) struct Candidates {
 }
 
 impl Candidates {
+    /// Returns the text of a file before an offset; empty if the file was not read.
+    pub(crate) fn before(&self, path: &Path, at: usize) -> &[u8] {
+        self.texts.get(path).and_then(|text| text.get(..at)).unwrap_or_default()
+    }
+
     /// Returns the receiver of a site: the expression before the dot, empty without one.
     pub(crate) fn receiver(&self, site: &Site) -> &[u8] {
-        let before = self.texts.get(&site.path).and_then(|text| text.get(..site.at)).unwrap_or_default();
-        before.trim_ascii_end().strip_suffix(b".").map(<[u8]>::trim_ascii_end).unwrap_or_default()
+        self.before(&site.path, site.at)
+            .trim_ascii_end()
+            .strip_suffix(b".")
+            .map(<[u8]>::trim_ascii_end)
+            .unwrap_or_default()
     }
 
     /// Explains that no definition was found. A macro call outside of any declaration, with the name among its tokens, may
@@ -149,18 +197,8 @@ pub(crate) fn find(scope: &Scope, asked: &str, shown: LineOptions) -> Result<Can
     let (definitions, skipped) =
         choose(&question, definitions, scope, mentions(&hits, &sites), is_behind, skipped, made(&hits, &sites))?;
     let texts = hits.into_iter().map(|hit| (hit.path.into(), hit.text.into())).collect();
-    let mut found = Candidates {
-        definitions,
-        sites,
-        files,
-        elsewhere: 0,
-        skipped,
-        question: question.clone(),
-        traits,
-        names: BTreeSet::new(),
-        importers: BTreeSet::new(),
-        texts,
-    };
+    let question = question.clone();
+    let mut found = Candidates { question, definitions, sites, files, skipped, traits, texts, ..Candidates::default() };
     leave_out_other_languages(&mut found);
     if Rule::OtherNames.is_on() {
         aliases::follow(&whole, &mut found, aliases, shown);
@@ -173,7 +211,7 @@ pub(crate) fn find(scope: &Scope, asked: &str, shown: LineOptions) -> Result<Can
         reclassify(&mut found);
     }
     found.sites.sort_by(|a, b| (&a.path, a.line, a.column).cmp(&(&b.path, b.line, b.column)));
-    locals::mark(&mut found.sites);
+    mark_locals(&mut found.sites);
     // Sites that cannot be local variables come first.
     found.sites.sort_by_key(|site| site.may_be_local);
     Ok(found)
@@ -204,18 +242,7 @@ pub(crate) fn define(scope: &Scope, asked: &str) -> Result<Candidates, NoAnswer>
         definitions.retain(is_below);
     }
     let (definitions, skipped) = choose(&question, definitions, scope, mentions, false, skipped, made(&hits, &sites))?;
-    Ok(Candidates {
-        definitions,
-        sites,
-        files,
-        elsewhere: 0,
-        skipped,
-        question,
-        traits: Vec::new(),
-        names: BTreeSet::new(),
-        importers: BTreeSet::new(),
-        texts: Texts::new(),
-    })
+    Ok(Candidates { definitions, sites, files, skipped, question, ..Candidates::default() })
 }
 
 /// Returns the site of a name or an alias at one place of a file; `None` if there is no name at this place.
@@ -226,7 +253,7 @@ pub(crate) fn site_at(found: &Candidates, hit: &Hit, name: &str, shown: LineOpti
     reader.read(hit, &all.all, name, (name != found.question.name).then_some(&given));
     let site = reader.sites.pop()?;
     let texts = Texts::from([(site.path.clone(), hit.text.clone().into())]);
-    let class = Definitions::new(found).class(&texts, &site);
+    let class = corrected_class(found, &texts, &site);
     Some(Site { class, ..site })
 }
 
@@ -371,12 +398,9 @@ impl<'a> Reader<'a> {
     fn read(&mut self, hit: &Hit, all: &[Occurrence], name: &str, alias: Option<&Alias>) {
         let path: Arc<Path> = hit.path.as_path().into();
         let lines = Lines::new(&hit.text);
-        let file_in_test = is_test_file(&hit.path);
         for (number, one) in all.iter().enumerate() {
-            if let (Some(other), Some(alias)) = (&one.alias, alias) {
-                self.add_alias(other, &path, &lines, one, alias.depth + 1);
-            } else if let Some(other) = &one.alias {
-                self.add_alias(other, &path, &lines, one, 1);
+            if let Some(other) = &one.alias {
+                self.add_alias(other, &path, &lines, one, alias.map_or(0, |alias| alias.depth) + 1);
             }
             if let (Some(declares), None) = (&one.declares, alias) {
                 let definition = definition(hit, &path, &lines, one, declares, name);
@@ -394,42 +418,10 @@ impl<'a> Reader<'a> {
                     }
                 }
             }
-            let line = lines.line(one.bytes.start);
             let is_shown = self.shown.most > 0 && number < self.shown.most.saturating_mul(4).max(MIN_LINES);
-            let context = |lines_of: Range<usize>| -> Vec<String> {
-                lines_of.filter_map(|line| lines.excerpt(line, None)).collect()
-            };
-            let around = self.shown.context_lines;
-            self.sites.push(Site {
-                path: path.clone(),
-                language: hit.language,
-                line,
-                column: lines.column(one.bytes.start),
-                at: one.bytes.start,
-                class: one.class,
-                enclosing: label(&one.enclosing, hit.language),
-                in_test: file_in_test || is_test(&one.enclosing),
-                is_member: one.is_member,
-                is_qualified: one.is_qualified,
-                may_be_local: false,
-                tokens: one.tokens,
-                self_type: implemented(&one.enclosing),
-                is_broken: one.is_broken,
-                embeds: one.embeds(),
-                in_interface: one.enclosing.last().is_some_and(|place| place.kind == Kind::Interface),
-                alias: alias.map(|alias| alias.name.clone()),
-                verdict: Verdict::default(),
-                meant: None,
-                by_interface: false,
-                unnamed: None,
-                text: if is_shown {
-                    lines.excerpt(line, Some(one.bytes.start)).unwrap_or_default()
-                } else {
-                    String::new()
-                },
-                before: if is_shown { context(line.saturating_sub(around).max(1)..line) } else { Vec::new() },
-                after: if is_shown { context(line + 1..line + 1 + around) } else { Vec::new() },
-            });
+            let around = is_shown.then_some(self.shown.context_lines);
+            let site = Site::new(path.clone(), hit.language, &lines, one, around);
+            self.sites.push(Site { alias: alias.map(|alias| alias.name.clone()), ..site });
         }
     }
 

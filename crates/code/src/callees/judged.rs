@@ -36,8 +36,9 @@ pub(crate) async fn judge(call: &Call<'_>, found: &mut Callees) -> (Judgement, T
         texts.extend(more);
         said.extend(here.into_iter().zip(of));
     }
-    remember(call.pool, &judgements(found, &calls, &said), &texts).await;
     let mut callees: Vec<Callee> = Vec::new();
+    // The judgements to store: a definition of the project, and a site that resolves to it.
+    let mut judgements: Vec<(At, At)> = Vec::new();
     for (at, (number, site)) in calls.into_iter().enumerate() {
         let callee = &found.callees[number];
         let one = match &said[&at] {
@@ -45,14 +46,14 @@ pub(crate) async fn judge(call: &Call<'_>, found: &mut Callees) -> (Judgement, T
             Meaning::Undecided(code) if callee.is_value && callee.is_local && !code.is_judged() => None,
             Meaning::Undecided(code) => Some(Callee { verdict: Verdict::Undecided(*code), ..alone(callee, site) }),
             Meaning::Is(targets) => match resolve(callee, targets, site.language) {
-                Resolution::Callee { definitions, is_local, made_at } => Some(Callee {
-                    name: definitions.first().map_or_else(|| callee.name.clone(), |one| last_name(one, callee)),
-                    definitions,
-                    is_local,
-                    made_at,
-                    verdict: Verdict::Confirmed,
-                    ..alone(callee, site)
-                }),
+                Resolution::Callee { definitions, is_local, made_at } => {
+                    if let [one] = &definitions[..] {
+                        judgements.push(((one.path.clone(), one.at), (site.path.clone(), site.at)));
+                    }
+                    let name = definitions.first().map_or_else(|| callee.name.clone(), |one| last_name(one, callee));
+                    let verdict = Verdict::Confirmed;
+                    Some(Callee { name, definitions, is_local, made_at, verdict, ..alone(callee, site) })
+                }
                 Resolution::Data => None,
                 Resolution::NoCall => {
                     found.refuted += 1;
@@ -65,6 +66,7 @@ pub(crate) async fn judge(call: &Call<'_>, found: &mut Callees) -> (Judgement, T
             add(&mut callees, one);
         }
     }
+    remember(call.pool, &judgements, &texts).await;
     recall(call, &mut callees, &found.texts).await;
     found.callees = callees;
     (judged, texts)
@@ -127,30 +129,7 @@ fn last_name(definition: &Definition, callee: &Callee) -> String {
 }
 
 fn alone(callee: &Callee, site: CallSite) -> Callee {
-    Callee {
-        name: callee.name.clone(),
-        definitions: callee.definitions.clone(),
-        is_value: callee.is_value,
-        is_type: callee.is_type,
-        is_local: callee.is_local,
-        made_at: None,
-        verdict: callee.verdict,
-        sites: vec![site],
-    }
-}
-
-/// Returns the judgements to store: a definition of the project, and a site that resolves to it.
-fn judgements(found: &Callees, calls: &[(usize, CallSite)], said: &BTreeMap<usize, Meaning>) -> Vec<(At, At)> {
-    let mut all = Vec::new();
-    for (at, (number, site)) in calls.iter().enumerate() {
-        let Some(Meaning::Is(targets)) = said.get(&at) else { continue };
-        if let Resolution::Callee { definitions, .. } = resolve(&found.callees[*number], targets, site.language)
-            && let [one] = &definitions[..]
-        {
-            all.push(((one.path.clone(), one.at), (site.path.clone(), site.at)));
-        }
-    }
-    all
+    Callee { made_at: None, sites: vec![site], ..callee.clone() }
 }
 
 /// Adds calls that were confirmed earlier and cannot be verified now.

@@ -33,7 +33,7 @@ pub(crate) struct CallSite {
 }
 
 /// A called definition.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Callee {
     pub name: String,
     /// Candidate definitions; empty if the project defines no such name.

@@ -5,7 +5,6 @@ use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Instant;
 
 use memchr::memmem::find;
 
@@ -46,7 +45,12 @@ impl<'a> Declared<'a> {
                 None => read(&scope.root.join(path)).ok()?.into(),
             };
             let language = Language::detect(path, &text)?;
-            Some(Parsed { language, all: declared(language, &text, scope.until)?, text, around: RefCell::default() })
+            Some(Parsed {
+                language,
+                all: declarations(language, &text, scope.until)?,
+                text,
+                around: RefCell::default(),
+            })
         });
         parsed.as_ref()
     }
@@ -61,8 +65,8 @@ impl<'a> Declared<'a> {
         let bytes = one.map_or_else(|| definition.bytes.clone(), |one| one.bytes.clone());
         let (signature, doc) = one.map(|one| (one.signature.clone(), one.doc.clone())).unwrap_or_default();
         let name = last_part(&definition.label);
-        let found = DeclarationSite { at: definition.at, bytes, label: definition.label.clone(), name };
-        Some(Symbol { signature, doc, ..file.place(&path, found, definition.kind, in_test) })
+        let (label, kind) = (definition.label.clone(), definition.kind);
+        Some(Symbol { label, name, kind, in_test, signature, doc, ..file.place(&path, definition.at, &bytes) })
     }
 
     /// Returns the function, type or value around an offset.
@@ -83,9 +87,9 @@ impl<'a> Declared<'a> {
         let labels: Vec<String> = chain[..=end].iter().map(label_of).collect();
         let label = labels.join(separator);
         let in_test = is_test_file(path) || chain.iter().any(|one| is_test_declaration(&file.text, one));
-        let found = DeclarationSite { at: one.at, bytes: one.bytes.clone(), label, name: one.name.clone() };
-        let place = file.place(path, found, one.kind, in_test);
-        let symbol = Symbol { signature: one.signature.clone(), doc: one.doc.clone(), ..place };
+        let (name, signature, doc) = (one.name.clone(), one.signature.clone(), one.doc.clone());
+        let place = file.place(path, one.at, &one.bytes);
+        let symbol = Symbol { label, name, kind: one.kind, in_test, signature, doc, ..place };
         file.around.borrow_mut().insert(one.at, symbol.clone());
         Some(symbol)
     }
@@ -100,51 +104,26 @@ impl<'a> Declared<'a> {
     }
 }
 
-/// The name and the place of a declaration.
-struct DeclarationSite {
-    at: usize,
-    bytes: Range<usize>,
-    label: String,
-    name: String,
-}
-
 impl Parsed {
-    fn place(&self, path: &Path, found: DeclarationSite, kind: Kind, in_test: bool) -> Symbol {
+    /// Returns a symbol at a place, without its names.
+    fn place(&self, path: &Path, at: usize, bytes: &Range<usize>) -> Symbol {
         let lines = Lines::new(&self.text);
-        let line = lines.line(found.at);
+        let line = lines.line(at);
         Symbol {
-            label: found.label,
-            name: found.name,
-            kind,
+            label: String::new(),
+            name: String::new(),
+            kind: Kind::Unknown,
             language: self.language,
             file: display_path(path),
             line,
-            column: lines.column(found.at),
-            lines: (lines.line(found.bytes.start), lines.line(found.bytes.end.saturating_sub(1))),
+            column: lines.column(at),
+            lines: (lines.line(bytes.start), lines.line(bytes.end.saturating_sub(1))),
             signature: String::new(),
             doc: None,
             text: project::visible::escaped(&lines.excerpt(line, None).unwrap_or_default()),
-            in_test,
+            in_test: false,
         }
     }
-}
-
-fn declared(language: Language, text: &[u8], until: Instant) -> Option<Vec<Declaration>> {
-    let mut all = declarations(language, text, until)?;
-    // The clauses of a Haskell function and its signature are separate declarations with one name.
-    if language == Language::Haskell {
-        all.dedup_by(|next, one| {
-            let is_clause = next.name == one.name && next.kind == one.kind && !next.is_signature;
-            if is_clause {
-                one.bytes.end = next.bytes.end;
-                if one.is_signature {
-                    (one.at, one.is_signature) = (next.at, false);
-                }
-            }
-            is_clause
-        });
-    }
-    Some(all)
 }
 
 /// Returns the declarations from the outermost to the innermost that fits.

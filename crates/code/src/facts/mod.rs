@@ -15,7 +15,6 @@ pub use crate::callees::KnownDefinitions;
 use crate::head::Head;
 use crate::in_test::is_test_file;
 use crate::judgement::Verdict;
-use crate::matches::Effect;
 use crate::place::Lines;
 use crate::search::{MAX_PARSED, read, word_starts};
 use crate::syntax::{Class, Kind, Language, family};
@@ -24,6 +23,9 @@ use crate::tools::find_matches::{Args, judged_matches};
 use crate::tools::judged::{Question, answer};
 use crate::tools::{Questions, display_path, searched};
 use crate::walk::{Entry, Files, walk};
+
+/// The effect of a new or a removed constructor on a match.
+pub use crate::matches::Effect as MatchEffect;
 
 /// A definition in the project.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -111,16 +113,6 @@ pub struct UseSite {
 pub struct UseFacts {
     pub sites: Vec<UseSite>,
     pub basis: Basis,
-}
-
-/// The effect of a new or a removed constructor on a match.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum MatchEffect {
-    Breaks,
-    FallsThrough,
-    Absorbs,
-    Unaffected,
-    Unknown,
 }
 
 /// A match on values of a type.
@@ -227,7 +219,7 @@ impl Questions {
         let name = symbol.question();
         let shown = LineOptions { context_lines: 0, most: MOST_TEXTS };
         let asked = Question { name: &name, path, shown, wait_ms: Some(wait_ms) };
-        let wanted: Vec<Class> = Class::ALL.into_iter().filter(|class| *class != Class::Mention).collect();
+        let wanted: Vec<Class> = Class::ALL.iter().filter(|class| **class != Class::Mention).copied().collect();
         let answered = answer(self, cx, &asked, |_| wanted.clone()).await?;
         let verdicts = answered.found.sites.iter().filter(|site| site.class != Class::Mention);
         let head = Head::judged(verdicts.map(|site| site.verdict), &answered.judged);
@@ -238,18 +230,9 @@ impl Questions {
             let mut sites = Vec::new();
             for site in found.sites.iter().filter(|site| site.verdict != Verdict::Refuted) {
                 let within = files.around(&site.path, site.at);
-                sites.push(UseSite {
-                    file: display_path(&site.path),
-                    language: site.language,
-                    line: site.line,
-                    column: site.column,
-                    class: site.class,
-                    enclosing: site.enclosing.clone(),
-                    in_test: site.in_test || within.as_ref().is_some_and(|one| one.in_test),
-                    within,
-                    certainty: certainty(site.verdict),
-                    text: project::visible::escaped(site.text.trim()),
-                });
+                let (kind, at) = ((site.class, site.language), (&*site.path, site.line, site.column));
+                let place = use_site(kind, at, &site.enclosing, within, site.verdict, &site.text);
+                sites.push(UseSite { in_test: site.in_test || place.in_test, ..place });
             }
             sites.sort_by(|a, b| (&a.file, a.line, a.column).cmp(&(&b.file, b.line, b.column)));
             Ok(UseFacts { sites, basis: basis(&head) })
@@ -272,35 +255,19 @@ impl Questions {
     ) -> Result<MatchFacts, ToolError> {
         let change = removed.map(|name| format!("remove:{name}"));
         let args = Arc::new(Args::for_type(symbol.question(), change, path.map(str::to_owned), wait_ms));
-        let judged = judged_matches(self, cx, &args).await?;
-        let verdicts = judged.found.sites.iter().map(|site| site.verdict);
+        let mut judged = judged_matches(self, cx, &args).await?;
+        let verdicts = judged.sites.iter().map(|site| site.verdict);
         let head = Head::judged(verdicts, &judged.said.judged);
-        let (found, language) = (judged.found, symbol.language);
+        let (found, language) = (std::mem::take(&mut judged.sites), symbol.language);
+        let texts = judged.into_texts();
         searched(self, cx, None, move |scope| {
-            let mut files = Declared::new(scope, found.texts);
+            let mut files = Declared::new(scope, texts);
             let mut sites = Vec::new();
-            for site in found.sites.iter().filter(|site| site.verdict != Verdict::Refuted) {
+            for site in found.iter().filter(|site| site.verdict != Verdict::Refuted) {
                 let within = files.around_line(site.path.clone(), site.line);
-                let use_site = UseSite {
-                    file: display_path(&site.path),
-                    language,
-                    line: site.line,
-                    column: site.column,
-                    class: Class::Pattern,
-                    enclosing: site.enclosing.clone(),
-                    in_test: is_test_file(&site.path) || within.as_ref().is_some_and(|one| one.in_test),
-                    within,
-                    certainty: certainty(site.verdict),
-                    text: project::visible::escaped(site.text.trim()),
-                };
-                let effect = match site.effect {
-                    Effect::Breaks => MatchEffect::Breaks,
-                    Effect::FallsThrough => MatchEffect::FallsThrough,
-                    Effect::Absorbs => MatchEffect::Absorbs,
-                    Effect::Unaffected => MatchEffect::Unaffected,
-                    Effect::Undecided => MatchEffect::Unknown,
-                };
-                sites.push(MatchSite { site: use_site, effect, how: site.how.clone() });
+                let (kind, at) = ((Class::Pattern, language), (&*site.path, site.line, site.column));
+                let place = use_site(kind, at, &site.enclosing, within, site.verdict, &site.text);
+                sites.push(MatchSite { site: place, effect: site.effect, how: site.how.clone() });
             }
             Ok(MatchFacts { sites, basis: basis(&head) })
         })
@@ -411,6 +378,29 @@ pub fn written_files(root: &Path) -> Vec<PathBuf> {
     };
     walk(root, root, Files::Written, || false, visit);
     files.into_inner().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Describes a place, given by its file, line and column.
+fn use_site(
+    (class, language): (Class, Language),
+    (path, line, column): (&Path, usize, usize),
+    enclosing: &str,
+    within: Option<Symbol>,
+    verdict: Verdict,
+    text: &str,
+) -> UseSite {
+    UseSite {
+        file: display_path(path),
+        language,
+        line,
+        column,
+        class,
+        enclosing: enclosing.to_owned(),
+        in_test: is_test_file(path) || within.as_ref().is_some_and(|one| one.in_test),
+        within,
+        certainty: certainty(verdict),
+        text: project::visible::escaped(text.trim()),
+    }
 }
 
 fn certainty(verdict: Verdict) -> Certainty {

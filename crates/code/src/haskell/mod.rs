@@ -9,12 +9,11 @@
 //! - `compile`: runs GHC, and reports which files do not compile.
 //! - `index`: the names at each place.
 //! - `build`: runs these steps in the background, once for each state of the files. Start here.
-//! - `uses`, `meanings`: answers from an index.
+//! - `uses`: answers from an index.
 
 mod build;
 mod compile;
 mod index;
-mod meanings;
 mod reader;
 mod sources;
 mod toolchain;
@@ -25,8 +24,7 @@ use crate::syntax::{Language, family};
 
 pub(crate) use build::{Late, Order, Projects};
 pub(crate) use index::Index;
-pub(crate) use meanings::declarations;
-pub(crate) use uses::judge;
+pub(crate) use uses::{declarations, judge};
 
 /// The name of the server profile.
 pub(crate) const GHC: &str = "ghc";

@@ -11,28 +11,19 @@ use super::sources::{PLAN, Sources, module};
 use super::toolchain::Toolchain;
 
 /// A component of a package, as the reader prints it.
-#[derive(Debug, Clone, Deserialize)]
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default)]
 pub(super) struct Component {
     file: PathBuf,
-    #[serde(default)]
     problem: Option<String>,
-    #[serde(default)]
     package: String,
-    #[serde(default)]
     version: String,
-    #[serde(default)]
     kind: String,
-    #[serde(default)]
     name: String,
-    #[serde(default)]
     modules: Vec<String>,
-    #[serde(default)]
     main: Option<String>,
-    #[serde(default)]
     directories: Vec<PathBuf>,
-    #[serde(default)]
     options: Vec<String>,
-    #[serde(default)]
     dependencies: Vec<Dependency>,
 }
 

@@ -1,4 +1,4 @@
-//! Verdicts for candidates, and uses that syntax did not find, from an index.
+//! Verdicts for candidates, uses that syntax did not find, and the declarations of individual names, from an index.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::Path;
@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use super::index::{File, Id, Index, Instance, Use};
 use super::reader::how;
-use crate::answer::{Candidates, LineOptions, Site, site_at};
+use crate::answer::{Candidates, LineOptions, Site, Texts, site_at};
 use crate::judgement::{Code, Judgement, Reason, Verdict};
 use crate::search::{Hit, Scope};
 use crate::syntax::{Class, Kind, Language, last_word};
@@ -216,13 +216,13 @@ impl DefinitionNames {
 const MOST_FILES: usize = 3;
 
 fn is_in_pragma(found: &Candidates, site: &Site) -> bool {
-    let before = found.texts.get(&site.path).and_then(|text| text.get(..site.at)).unwrap_or_default();
+    let before = found.before(&site.path, site.at);
     memchr::memmem::rfind(before, b"{-#") > memchr::memmem::rfind(before, b"#-}")
 }
 
 /// True if a name in an import or export is part of a module name: `Map` in `import Data.Map`.
 fn is_module(found: &Candidates, site: &Site) -> bool {
-    let before = found.texts.get(&site.path).and_then(|text| text.get(..site.at)).unwrap_or_default();
+    let before = found.before(&site.path, site.at);
     let is_behind_word =
         || matches!(last_word(before.trim_ascii_end()), b"import" | b"qualified" | b"safe" | b"as" | b"module");
     matches!(site.class, Class::Import | Class::Export) && (before.ends_with(b".") || is_behind_word())
@@ -236,4 +236,28 @@ fn why(index: &Index, path: &Path) -> String {
         Some(why) => format!("{file} is not compiled: {}", project::visible(why)),
         None => format!("{file} is not compiled as it is now"),
     }
+}
+
+/// A file relative to the root, and an offset in it.
+type FileOffset = (Arc<Path>, usize);
+
+/// Returns where the names at these places are declared or bound; `Err` with the reason if unknown.
+pub(crate) fn declarations(
+    index: &Index,
+    texts: &Texts,
+    names: impl Iterator<Item = FileOffset>,
+) -> Vec<Result<FileOffset, Code>> {
+    let mut current: BTreeMap<Arc<Path>, bool> = BTreeMap::new();
+    let declaration = |(path, at): FileOffset| {
+        let file = index.file(&path).ok_or(Code::Unparsable)?;
+        let is_current = || texts.get(&path).is_some_and(|text| file.has_text(text));
+        if !*current.entry(path.clone()).or_insert_with(is_current) {
+            return Err(Code::Unparsable);
+        }
+        let all = file.at(at);
+        let of_modules = || all.iter().find(|one| !index.is_local(one.id));
+        let one = of_modules().or(all.first()).ok_or(Code::Inactive)?;
+        index.declaration(one.id).ok_or(Code::OutsideTheRoot)
+    };
+    names.map(declaration).collect()
 }

@@ -8,7 +8,6 @@ use project::Caller;
 use super::Call;
 use crate::haskell::{GHC, Index, Late, Order};
 use crate::judgement::{Code, Judge, Judgement, Reason};
-use crate::pool::Program;
 use crate::syntax::{Language, family};
 
 /// Returns the current index of a worktree. An `Err` is also recorded as a reason of the judgement.
@@ -25,8 +24,8 @@ pub(crate) async fn index(call: &Call<'_>, judged: &mut Judgement) -> Result<Arc
     };
     let root = &call.scope.root;
     let command = match call.pool.program(options, &caller.env, root, root, language) {
-        Program::Runs { command, .. } => command,
-        Program::None { state, code, text, .. } => return without(state.word(), code, text),
+        Ok((_, command)) => command,
+        Err(none) => return without(none.state.word(), none.code, none.text),
     };
     if let Err(error) = (options.prepare)() {
         return without("absent", Code::Absent, format!("cannot create the output directory of GHC: {error}"));

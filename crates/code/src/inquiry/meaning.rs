@@ -6,18 +6,16 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use tokio::task::JoinSet;
-
-use super::requests::{defined, left, within};
-use super::texts::{Sheets, Spot};
+use super::blocking;
+use super::requests::{definitions, within};
+use super::texts::{Sheets, Spot, document};
 use super::waiting::{Asking, Round, RoundStatus, Settling, judge_for, rounds};
-use super::{Call, ghc, texts::Sheet};
+use super::{Call, ghc};
 use crate::answer::Texts;
-use crate::blocking::blocking;
 use crate::definition::{Definition, definition};
 use crate::haskell::{Index, declarations, is_judged_by_ghc};
 use crate::judgement::{Code, Judgement};
-use crate::lsp::{Encoding, Failure, Location};
+use crate::lsp::{Encoding, Location};
 use crate::place::Lines;
 use crate::search::Hit;
 use crate::server::{Document, Server, Session};
@@ -143,13 +141,6 @@ impl Round for DefinitionRound {
     }
 }
 
-/// The reply of a server about a name.
-#[derive(Debug, Clone)]
-enum Reply {
-    Places(Vec<Location>),
-    Failed(Code),
-}
-
 /// How many files may be open at once, besides those of the definitions.
 pub(crate) const FILES: usize = 180;
 /// The maximum number of names; the remaining ones are undecided.
@@ -175,40 +166,35 @@ impl Asking for Names<'_> {
         }
         let files: Vec<(&Arc<Path>, Vec<usize>)> = by_file.into_iter().collect();
         for chunk in files.chunks(FILES) {
-            let documents = chunk.iter().filter_map(|(path, _)| document(root, path, self.texts.get(*path)?)).collect();
+            let document = |path: &Arc<Path>| document(root.join(path), self.texts.get(path)?);
+            let documents = chunk.iter().filter_map(|(path, _)| document(path)).collect();
             let Some(session) = self.open(server, documents, &mut leading).await else { return leading };
             let mut sheets = Sheets::new(root, self.texts, session.encoding, self.call.until);
             // Each requested place, with the index of the name that led to it.
-            let mut open: Vec<(usize, PathBuf, usize)> = chunk
+            let mut open: Vec<Open> = chunk
                 .iter()
                 .flat_map(|(path, numbers)| numbers.iter().map(move |at| (*at, root.join(path), self.names[*at].at)))
                 .collect();
             for step in 0..=DEEP {
-                let said = self.definitions(&session, &open, &sheets, &mut leading).await;
-                if leading.is_lost {
+                let Some(answers) = definitions(&session, &sheets, open.iter().cloned()).await else {
+                    leading.is_lost = true;
                     return leading;
-                }
-                let (read, mut next) = self.read(said, sheets).await;
-                sheets = read.sheets;
-                for (number, meaning) in read.of {
+                };
+                let (read, mut next) = blocking(|| self.read(answers, &mut sheets));
+                for (number, meaning) in read {
                     // The target of an import replaces it, unless it is unknown.
                     let is_better = step == 0 || matches!(meaning, Meaning::Is(_));
                     if is_better {
                         leading.of[number] = meaning;
                     }
                 }
-                let asked: BTreeSet<(usize, PathBuf, usize)> = open.into_iter().collect();
+                let asked: BTreeSet<Open> = open.into_iter().collect();
                 next.retain(|one| !asked.contains(one));
                 if next.is_empty() || step == DEEP {
                     break;
                 }
                 let paths: BTreeSet<&PathBuf> = next.iter().map(|(_, path, _)| path).collect();
-                let documents = paths.into_iter().filter_map(|path| {
-                    let sheet = sheets.get(path)?;
-                    let language = Language::detect(path, sheet.text.as_bytes())?;
-                    Some(Document { path: path.clone(), language, text: sheet.text.clone() })
-                });
-                let documents = documents.take(FILES).collect();
+                let documents = paths.into_iter().filter_map(|path| sheets.document(path)).take(FILES).collect();
                 if self.open(server, documents, &mut leading).await.is_none() {
                     return leading;
                 }
@@ -234,12 +220,6 @@ impl Asking for Names<'_> {
     }
 }
 
-/// The interpretation of several replies.
-struct Interpretation {
-    of: Vec<(usize, Meaning)>,
-    sheets: Sheets,
-}
-
 /// The index of a name, and a place to request.
 type Open = (usize, PathBuf, usize);
 
@@ -255,92 +235,46 @@ impl Names<'_> {
         session
     }
 
-    /// Requests the definition at each place.
-    async fn definitions(
+    /// Reads the targets in the answers. Returns the meanings by the index of the name, and the places to request next.
+    fn read(
         &self,
-        session: &Session,
-        open: &[Open],
-        sheets: &Sheets,
-        leading: &mut DefinitionRound,
-    ) -> Vec<(usize, Reply)> {
-        let mut asking = JoinSet::new();
-        let mut said = Vec::new();
-        for (number, path, at) in open {
-            let Some(sheet) = sheets.get(path) else {
-                said.push((*number, Reply::Failed(Code::Unparsable)));
-                continue;
-            };
-            let position = sheet.position(*at, session.encoding);
-            let (client, within, number) = (session.client.clone(), left(self.call.until, session), *number);
-            let path = path.clone();
-            asking.spawn(async move { (number, defined(&client, &path, position, within).await) });
-        }
-        while let Some(Ok((number, answer))) = asking.join_next().await {
-            let one = match answer {
-                Ok(places) => Reply::Places(places),
-                Err(Failure::TimedOut { .. }) => Reply::Failed(Code::OutOfTime),
-                Err(Failure::Closed) => {
-                    leading.is_lost = true;
-                    Reply::Failed(Code::Crashed)
-                }
-                Err(Failure::Refused { .. } | Failure::Odd { .. }) => Reply::Places(Vec::new()),
-            };
-            said.push((number, one));
-        }
-        said
-    }
-
-    /// Reads the targets of replies on a blocking thread. Returns the places to request next.
-    async fn read(&self, said: Vec<(usize, Reply)>, mut sheets: Sheets) -> (Interpretation, Vec<Open>) {
-        let words: Vec<String> = self.names.iter().map(|name| name.word.clone()).collect();
+        answers: Vec<(usize, Result<Vec<Location>, Code>)>,
+        sheets: &mut Sheets,
+    ) -> (Vec<(usize, Meaning)>, Vec<Open>) {
         let until = self.call.until.max(Instant::now() + Duration::from_secs(1));
-        let root = self.call.scope.root.clone();
-        let encoding = sheets.encoding();
-        let reading = tokio::task::spawn_blocking(move || {
-            let mut known: BTreeMap<Spot, Option<Target>> = BTreeMap::new();
-            let mut of = Vec::with_capacity(said.len());
-            let mut next = Vec::new();
-            for (number, one) in said {
-                let meaning = match one {
-                    Reply::Failed(code) => Meaning::Undecided(code),
-                    Reply::Places(places) if places.is_empty() => Meaning::Undecided(Code::Inactive),
-                    Reply::Places(places) => {
-                        let targets = places.iter().filter_map(|place| {
-                            let spot = sheets.spot(place)?;
-                            let target = known.entry(spot.clone());
-                            target.or_insert_with(|| target_at(&sheets, &spot, &words[number], until)).clone()
-                        });
-                        let mut targets: Vec<Target> = targets.collect();
-                        // clangd also returns the `using` declaration, which leads to all overloads.
-                        if targets.iter().any(|target| !target.leads_on) {
-                            targets.retain(|target| !target.leads_on);
-                        }
-                        let is_inside = places.iter().any(|place| sheets.below(&place.path).is_some());
-                        if !targets.is_empty() {
-                            Meaning::Is(targets)
-                        } else if is_inside {
-                            // The file has no such place: the server has an old version of it.
-                            Meaning::Undecided(Code::Stale)
-                        } else {
-                            Meaning::Undecided(Code::OutsideTheRoot)
-                        }
-                    }
-                };
-                if let Meaning::Is(targets) = &meaning {
-                    let leading = targets.iter().filter(|target| target.leads_on && !target.is_outside());
-                    next.extend(leading.map(|target| (number, root.join(&target.path), target.at)));
+        let mut known: BTreeMap<Spot, Option<Target>> = BTreeMap::new();
+        let (mut of, mut next) = (Vec::with_capacity(answers.len()), Vec::new());
+        for (number, answer) in answers {
+            let mut meaning = |places: Vec<Location>| {
+                let targets = places.iter().filter_map(|place| {
+                    let spot = sheets.spot(place)?;
+                    let target = known.entry(spot.clone());
+                    target.or_insert_with(|| target_at(sheets, &spot, &self.names[number].word, until)).clone()
+                });
+                let mut targets: Vec<Target> = targets.collect();
+                // clangd also returns the `using` declaration, which leads to all overloads.
+                if targets.iter().any(|target| !target.leads_on) {
+                    targets.retain(|target| !target.leads_on);
                 }
-                of.push((number, meaning));
+                let is_inside = places.iter().any(|place| sheets.below(&place.path).is_some());
+                match () {
+                    () if places.is_empty() => Meaning::Undecided(Code::Inactive),
+                    () if !targets.is_empty() => Meaning::Is(targets),
+                    // The file has no such place: the server has an old version of it.
+                    () if is_inside => Meaning::Undecided(Code::Stale),
+                    () => Meaning::Undecided(Code::OutsideTheRoot),
+                }
+            };
+            let meaning = answer.map_or_else(Meaning::Undecided, &mut meaning);
+            if let Meaning::Is(targets) = &meaning {
+                let leading = targets.iter().filter(|target| target.leads_on && !target.is_outside());
+                next.extend(leading.map(|target| (number, sheets.path(&target.path), target.at)));
             }
-            next.sort();
-            next.dedup();
-            (Interpretation { of, sheets }, next)
-        });
-        let empty = |_| {
-            let sheets = Sheets::new(&self.call.scope.root, self.texts, encoding, self.call.until);
-            (Interpretation { of: Vec::new(), sheets }, Vec::new())
-        };
-        reading.await.unwrap_or_else(empty)
+            of.push((number, meaning));
+        }
+        next.sort();
+        next.dedup();
+        (of, next)
     }
 }
 
@@ -418,10 +352,4 @@ pub(crate) fn target_at(sheets: &Sheets, spot: &Spot, word: &str, until: Instant
         stands: if one.tokens.is_some() { Kind::Macro } else { stands(place.start) },
         ..plain(place.start)
     })
-}
-
-/// Returns a file of the question as the server should have it.
-fn document(root: &Path, path: &Path, text: &[u8]) -> Option<Document> {
-    let language = Language::detect(path, text)?;
-    Some(Document { path: root.join(path), language, text: Sheet::from_bytes(text)?.text })
 }

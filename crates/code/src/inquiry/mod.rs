@@ -17,14 +17,16 @@ mod waiting;
 use std::time::Instant;
 
 use mcp::tool::Context;
+use tokio::runtime::{Handle, RuntimeFlavor};
+use tokio::task::block_in_place;
 
 use crate::pool::Pool;
 use crate::search::Scope;
 
 pub(crate) use ghc::index;
 pub(crate) use meaning::{FILES, Meaning, Meanings, Name, Target, meanings, target_at};
-pub(crate) use requests::{Inquiry, defined, left, places, within};
-pub(crate) use texts::{Sheet, Sheets, Spot};
+pub(crate) use requests::{Inquiry, definitions, left, places, within};
+pub(crate) use texts::{Sheets, Spot, document};
 pub(crate) use waiting::{Asking, Round, RoundStatus, Settling, judge_for, rounds};
 
 /// A call that waits for language servers.
@@ -34,4 +36,12 @@ pub(crate) struct Call<'a> {
     pub scope: &'a Scope,
     /// When the answer is due.
     pub until: Instant,
+}
+
+/// Runs the work on this thread while another worker takes over the other tasks.
+pub(crate) fn blocking<T>(work: impl FnOnce() -> T) -> T {
+    match Handle::current().runtime_flavor() {
+        RuntimeFlavor::CurrentThread => work(),
+        _ => block_in_place(work),
+    }
 }

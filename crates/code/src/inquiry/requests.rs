@@ -1,12 +1,14 @@
 //! Requests about places, and their time limits.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
+use tokio::task::JoinSet;
 
 use super::texts::{Sheets, Spot};
 use crate::answer::Candidates;
+use crate::judgement::Code;
 use crate::lsp::{Client, Failure, Location, locations, of_path};
 use crate::server::Session;
 
@@ -53,17 +55,41 @@ impl Inquiry<'_> {
 }
 
 /// Requests the definition at a position. Code excluded by `#if` has no definitions: some servers guess there by name.
-pub(crate) async fn defined(
-    client: &Client,
-    path: &Path,
-    position: Value,
-    within: Duration,
-) -> Result<Vec<Location>, Failure> {
+async fn defined(client: &Client, path: &Path, position: Value, within: Duration) -> Result<Vec<Location>, Failure> {
     let params = json!({"textDocument": {"uri": of_path(path)}, "position": position});
     let answer = places(client, "textDocument/definition", &params, within).await?;
     let line = position["line"].as_u64().and_then(|line| line.try_into().ok());
     let is_inactive = line.is_some_and(|line| client.is_inactive(path, line));
     Ok(if is_inactive { Vec::new() } else { answer })
+}
+
+/// Requests the definition at each of these offsets, numbered by the caller. A place of an unread file is unparsable; a refusal
+/// gives no places. `None` if the server ended.
+pub(crate) async fn definitions(
+    session: &Session,
+    sheets: &Sheets,
+    places: impl Iterator<Item = (usize, PathBuf, usize)>,
+) -> Option<Vec<(usize, Result<Vec<Location>, Code>)>> {
+    let mut asking = JoinSet::new();
+    let mut answers = Vec::new();
+    for (number, path, at) in places {
+        let Some(sheet) = sheets.get(&path) else {
+            answers.push((number, Err(Code::Unparsable)));
+            continue;
+        };
+        let position = sheet.position(at, session.encoding);
+        let (client, within) = (session.client.clone(), left(sheets.until(), session));
+        asking.spawn(async move { (number, defined(&client, &path, position, within).await) });
+    }
+    while let Some(Ok((number, answer))) = asking.join_next().await {
+        answers.push(match answer {
+            Ok(places) => (number, Ok(places)),
+            Err(Failure::TimedOut { .. }) => (number, Err(Code::OutOfTime)),
+            Err(Failure::Refused { .. } | Failure::Odd { .. }) => (number, Ok(Vec::new())),
+            Err(Failure::Closed) => return None,
+        });
+    }
+    Some(answers)
 }
 
 pub(crate) async fn places(

@@ -5,10 +5,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
 
+use super::blocking;
 use crate::answer::Texts;
-use crate::blocking::blocking;
 use crate::lsp::{Encoding, Location, Positions};
 use crate::search::read;
+use crate::server::Document;
 use crate::syntax::{Language, Occurrence, occurrences_at};
 
 /// A text in the form that a server has it.
@@ -42,6 +43,11 @@ impl Sheet {
     pub(crate) fn position(&self, at: usize, encoding: Encoding) -> serde_json::Value {
         Positions::new(&self.text, encoding).at(at.saturating_sub(self.skip))
     }
+}
+
+/// Returns a file as a server should have it.
+pub(crate) fn document(path: PathBuf, text: &[u8]) -> Option<Document> {
+    Some(Document { language: Language::detect(&path, text)?, text: Sheet::from_bytes(text)?.text, path })
 }
 
 /// The texts of a question, and of further files that a server refers to.
@@ -88,8 +94,11 @@ impl Sheets {
         Some((all.into_iter().next()?, sheet.skip))
     }
 
-    pub(crate) fn encoding(&self) -> Encoding {
-        self.encoding
+    /// Returns a file that was read as a server should have it.
+    pub(crate) fn document(&self, path: &Path) -> Option<Document> {
+        let text = &self.get(path)?.text;
+        let language = Language::detect(path, text.as_bytes())?;
+        Some(Document { path: path.to_owned(), language, text: text.clone() })
     }
 
     /// Returns the texts of the project files that were read.

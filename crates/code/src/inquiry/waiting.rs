@@ -8,10 +8,9 @@ use project::Caller;
 use super::Call;
 use super::server_state::{describe, explain, judge_of};
 use crate::judgement::{Code, Judge, Judgement, Reason};
-use crate::pool::Lookup;
+use crate::pool::Unavailable;
 use crate::rule::Rule;
 use crate::server::{Certainty, Order, Server, ServerSnapshot, Session, State};
-use crate::syntax::Language;
 
 /// One round of all requests that an answer needs from a server.
 pub(crate) trait Round: Sized {
@@ -45,8 +44,8 @@ pub(crate) struct RoundStatus {
 /// Decides whether one round is enough, by the sessions of its requests.
 #[derive(Default)]
 pub(crate) struct Settling {
-    /// The start of the first session, and the certainty at that time.
-    first: Option<(Instant, Certainty)>,
+    /// The certainty at the start of the first session.
+    first: Option<Certainty>,
     /// True if one of the sessions was not certain.
     is_open: bool,
     /// True if files changed between two sessions.
@@ -57,18 +56,20 @@ pub(crate) struct Settling {
 
 impl Settling {
     pub(crate) fn asks(&mut self, session: &Session) {
-        self.is_open |= !session.settled.is_it();
+        self.is_open |= !session.settled.is_enough();
         self.pause = session.timing.settling;
-        let (_, first) = self.first.get_or_insert_with(|| (Instant::now(), session.settled.clone()));
-        self.has_changed |= !first.is_same(&session.settled);
+        self.has_changed |= !self.first.get_or_insert_with(|| session.settled.clone()).is_same(&session.settled);
     }
 
-    /// True if one conclusive round is enough.
-    fn is_enough(&self, standing: &RoundStatus) -> bool {
-        let confirms = |(began, settled): &(Instant, Certainty)| {
-            standing.proves && settled.confirm(*began, self.pause) && !self.has_changed
-        };
-        !self.is_open || self.first.as_ref().is_some_and(confirms)
+    /// Records that another round gave the same result, which proves that the server has read the project.
+    fn confirm(&self, other: &Settling) {
+        if let (Some(first), Some(second)) = (&self.first, &other.first)
+            && first.is_same(second)
+            && !self.has_changed
+            && !other.has_changed
+        {
+            first.confirm();
+        }
     }
 }
 
@@ -84,17 +85,14 @@ pub(crate) async fn judge_for(
 ) -> Result<Server, Code> {
     let sought = match call.cx.caller::<Caller>() {
         Some(caller) => call.pool.seek(caller, &call.scope.root, family, file).await,
-        None => Lookup::None { state: State::Absent, code: Code::Absent, text: "a call without a caller".to_owned() },
+        None => Err(Unavailable::new(State::Absent, Code::Absent, "a call without a caller".to_owned())),
     };
-    match sought {
-        Lookup::Server(server) => Ok(server),
-        Lookup::None { state, code, text } => {
-            judged.is_certain = false;
-            judged.judges.push(Judge::without(family, state.word()));
-            judged.reasons.push(Reason { code, text, sites: 0 });
-            Err(code)
-        }
-    }
+    sought.map_err(|Unavailable { state, code, text, .. }| {
+        judged.is_certain = false;
+        judged.judges.push(Judge::without(family, state.word()));
+        judged.reasons.push(Reason { code, text, sites: 0 });
+        code
+    })
 }
 
 /// Repeats rounds until the answers are reliable; `Err` with the reason if they are not. `open` is the number of waiting sites.
@@ -158,10 +156,6 @@ async fn until_believed<A: Asking>(
     let mut count = 0;
     loop {
         let seen = ready(call, server, open).await?;
-        let beyond = call.scope.beyond();
-        if server.profile.family == Language::Rust.word() && !beyond.is_empty() {
-            server.order(Order::LookBeyond(beyond)).await;
-        }
         let round = asking.ask(server).await;
         let standing = round.standing();
         let now = server.snapshot();
@@ -179,14 +173,14 @@ async fn until_believed<A: Asking>(
             continue;
         }
         count += 1;
-        let agree = last.as_ref().is_some_and(|last| last.says_the_same(&round));
-        let pause = round.settling().pause;
-        if let Some((_, settled)) = round.settling().first.as_ref().filter(|_| last.is_some() && !agree) {
-            settled.doubt();
+        let agreeing = last.as_ref().filter(|last| last.says_the_same(&round));
+        if let Some(last) = agreeing.filter(|_| standing.proves) {
+            round.settling().confirm(last.settling());
         }
+        let (agree, pause) = (agreeing.is_some(), round.settling().pause);
         // A round that passed the deadline may lack answers.
         let is_over = Instant::now() >= call.until;
-        let is_sure = standing.is_sure && round.settling().is_enough(&standing) || !Rule::TwoRounds.is_on();
+        let is_sure = standing.is_sure && !round.settling().is_open || !Rule::TwoRounds.is_on();
         if (is_sure || agree) && !is_over {
             return Ok((round, true));
         }

@@ -10,7 +10,6 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
-use serde::Deserialize;
 use serde_json::{Value, json};
 use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt, BufReader};
 use tokio::sync::{Semaphore, mpsc, oneshot};
@@ -59,19 +58,6 @@ struct Waiting {
     requests: Mutex<Requests>,
     /// Parts of open files that are not compiled, as last reported. The server reports them before it answers questions.
     inactive: Mutex<HashMap<PathBuf, Vec<Range>>>,
-}
-
-/// clangd's message about a file (`textDocument/inactiveRegions`, an extension).
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Inactive {
-    text_document: Identifier,
-    regions: Vec<Range>,
-}
-
-#[derive(Deserialize)]
-struct Identifier {
-    uri: String,
 }
 
 #[derive(Default)]
@@ -218,14 +204,13 @@ impl Waiting {
         requests.open.clear();
     }
 
-    fn hear_inactive(&self, params: Value) {
-        let Ok(said) = serde_json::from_value::<Inactive>(params) else { return };
-        let Some(path) = super::to_path(&said.text_document.uri) else { return };
-        if said.regions.is_empty() {
-            self.inactive.lock().remove(&path)
-        } else {
-            self.inactive.lock().insert(path, said.regions)
-        };
+    /// Reads clangd's message about a file (`textDocument/inactiveRegions`, an extension).
+    fn hear_inactive(&self, mut params: Value) {
+        let path = params["textDocument"]["uri"].as_str().and_then(super::to_path);
+        let regions = serde_json::from_value::<Vec<Range>>(params["regions"].take());
+        if let (Some(path), Ok(regions)) = (path, regions) {
+            self.inactive.lock().insert(path, regions);
+        }
     }
 
     fn answer(&self, message: &mut Value) {

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use crate::named::is_among;
 use crate::search::{Scope, read};
 use crate::shape::Field;
 use crate::syntax::{Kind, Language};
@@ -115,33 +116,8 @@ fn member_types(scope: &Scope, member: &str) -> Option<Vec<ResolvedType>> {
 }
 
 /// Types that no literal discriminates.
-const WITHOUT_TAGS: &[&str] = &[
-    "Array",
-    "Buffer",
-    "Date",
-    "Error",
-    "Function",
-    "Map",
-    "Promise",
-    "ReadonlyArray",
-    "RegExp",
-    "Set",
-    "URL",
-    "any",
-    "bigint",
-    "boolean",
-    "false",
-    "never",
-    "null",
-    "number",
-    "object",
-    "string",
-    "symbol",
-    "true",
-    "undefined",
-    "unknown",
-    "void",
-];
+const WITHOUT_TAGS: &str = "Array Buffer Date Error Function Map Promise ReadonlyArray RegExp Set URL any bigint boolean false \
+                            never null number object string symbol true undefined unknown void";
 
 /// True if the values of a TypeScript union member may be discriminated by something other than known texts and enum
 /// members: `ReturnType<typeof add>`, `Kind.Circle`, `{ code: typeof Code.a }`. Such matches are not detected.
@@ -153,7 +129,7 @@ fn is_opaque(scope: &Scope, member: &str, has_tags: bool) -> bool {
     if member.starts_with(['"', '\'']) || member.starts_with('(') && member.contains("=>") {
         return false;
     }
-    if WITHOUT_TAGS.contains(&name) {
+    if is_among(WITHOUT_TAGS, name) {
         return matches!(name, "true" | "false");
     }
     let Some(types) = member_types(scope, member) else { return true };
@@ -183,7 +159,7 @@ fn is_one_value(scope: &Scope, of: &str, has_tags: bool) -> bool {
     if has_tags || !is_name(of) {
         return false;
     }
-    if WITHOUT_TAGS.contains(&of) {
+    if is_among(WITHOUT_TAGS, of) {
         return matches!(of, "true" | "false");
     }
     // `type CircleKind = 'circle'`.

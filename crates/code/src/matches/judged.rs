@@ -6,10 +6,9 @@ use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 
-use super::{Change, Matches, Ours, Site, Sum, Unread, matches};
+use super::{Change, Matches, Ours, Site, Sum, Unread};
 use crate::answer::Texts;
 use crate::judgement::{Code, Judgement, Reason, Verdict};
-use crate::search::Scope;
 use crate::syntax::family;
 use crate::verdict::{At, Call, Meaning, Meanings, Name, Target, meanings, recalled, remember};
 
@@ -24,14 +23,12 @@ pub(crate) struct Assessment {
     verdicts: BTreeMap<At, Verdict>,
 }
 
-/// Resolves each name that could be a wanted constructor. `all` are the matches with every such name.
+/// Resolves each name that could be a wanted constructor.
 pub(crate) async fn judge(call: &Call<'_>, sum: &Sum, all: &Matches) -> Assessment {
     let mut judged = Judgement { is_certain: true, ..Judgement::default() };
-    let places: BTreeMap<At, &String> = all
-        .sites
-        .iter()
-        .flat_map(|site| site.places.iter().map(|(at, name)| ((site.path.clone(), *at), name)))
-        .collect();
+    let sites = all.sites(sum, &Change::Add, &Ours::But(BTreeSet::new()));
+    let places: BTreeMap<At, &String> =
+        sites.iter().flat_map(|site| site.places.iter().map(|(at, name)| ((site.path.clone(), *at), name))).collect();
     let name = |path: &Arc<Path>, at: usize, word: &str| Name { path: path.clone(), at, word: word.to_owned() };
     let members = sum.members.iter().map(|(at, word)| name(&sum.file, *at, word));
     let names = members.chain(places.iter().map(|((path, at), word)| name(path, *at, word)));
@@ -83,7 +80,7 @@ pub(crate) async fn judge(call: &Call<'_>, sum: &Sum, all: &Matches) -> Assessme
         }
     }
     let is_refuted = |at: At| verdicts.get(&at) == Some(&Verdict::Refuted);
-    let refuted = all.sites.iter().filter(|site| self::places(site).all(is_refuted)).count();
+    let refuted = sites.iter().filter(|site| self::places(site).all(is_refuted)).count();
     if let [(path, line), ..] = &all.renamed[..] {
         judged.is_certain = false;
         let count = all.renamed.len();
@@ -116,9 +113,9 @@ pub(crate) async fn judge(call: &Call<'_>, sum: &Sum, all: &Matches) -> Assessme
 }
 
 impl Assessment {
-    /// Applies the verdicts to the matches: names of other types are removed. Blocks.
-    pub(crate) fn apply(&mut self, scope: &Scope, sum: &Sum, change: &Change, by_name: Matches) -> Matches {
-        let known: BTreeSet<At> = by_name.sites.iter().flat_map(places).collect();
+    /// Applies the verdicts to the matches: names of other types are removed.
+    pub(crate) fn apply(&mut self, sum: &Sum, change: &Change, found: &Matches) -> Vec<Site> {
+        let known: BTreeSet<At> = found.sites(sum, change, &Ours::ByName).iter().flat_map(places).collect();
         // An undecided name is shown only if its qualifier is compatible.
         let is_out = |(at, verdict): (&At, &Verdict)| match verdict {
             Verdict::Refuted => Some(at.clone()),
@@ -126,16 +123,10 @@ impl Assessment {
             _ => None,
         };
         let out: BTreeSet<At> = self.verdicts.iter().filter_map(is_out).collect();
-        let open =
-            self.verdicts.iter().filter(|(at, verdict)| matches!(verdict, Verdict::Undecided(_)) && out.contains(at));
         // A constructor qualified by another type's name may belong to an alias of the wanted type.
-        self.judged.is_certain &= open.count() == 0;
-        let mut found = if out.is_empty() && known.len() == self.verdicts.len() {
-            by_name
-        } else {
-            matches(scope, sum, change, &Ours::But(out))
-        };
-        for site in &mut found.sites {
+        self.judged.is_certain &= out.iter().all(|at| self.verdicts[at] == Verdict::Refuted);
+        let mut sites = found.sites(sum, change, &Ours::But(out));
+        for site in &mut sites {
             let verdicts: Vec<Verdict> =
                 places(site).map(|at| self.verdicts.get(&at).copied().unwrap_or(site.verdict)).collect();
             let is_open = |verdict: &&Verdict| matches!(verdict, Verdict::Undecided(_));
@@ -146,7 +137,7 @@ impl Assessment {
             let own = if may_be_another { Verdict::Undecided(Code::Dynamic) } else { Verdict::Confirmed };
             site.verdict = doubted.copied().unwrap_or(own);
         }
-        found
+        sites
     }
 }
 

@@ -27,6 +27,7 @@ use tree_sitter::{Node, TreeCursor};
 
 use crate::answer::{Texts, in_turns, label};
 use crate::judgement::{Code, Verdict};
+use crate::named::{is_among, named};
 use crate::place::Lines;
 use crate::search::{Hit, Scope, Skipped, Why, search_by, word_starts};
 use crate::syntax::{Language, occurrences_at, parse, unread_in};
@@ -36,27 +37,14 @@ use pattern::{Coverage, Match, Otherwise};
 pub(crate) use constructors::sum;
 pub(crate) use judged::{Assessment, judge};
 
-/// Effect of a change on a match.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-#[schemars(inline)]
-pub(crate) enum Effect {
-    Breaks,
-    FallsThrough,
-    Absorbs,
-    Unaffected,
-    Undecided,
-}
-
-impl Effect {
-    pub(crate) fn word(self) -> &'static str {
-        match self {
-            Effect::Breaks => "breaks",
-            Effect::FallsThrough => "falls_through",
-            Effect::Absorbs => "absorbs",
-            Effect::Unaffected => "unaffected",
-            Effect::Undecided => "undecided",
-        }
+named! {
+    /// Effect of a change on a match.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
+    #[serde(rename_all = "snake_case")]
+    #[schemars(inline)]
+    pub enum Effect by word {
+        Breaks = "breaks", FallsThrough = "falls_through", Absorbs = "absorbs", Unaffected = "unaffected",
+        Undecided = "undecided",
     }
 }
 
@@ -101,24 +89,40 @@ pub(crate) enum Ours {
     But(BTreeSet<At>),
 }
 
-/// A match on values of the type.
-#[derive(Debug)]
+/// A match.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[schemars(inline)]
 pub(crate) struct Site {
+    #[serde(skip)]
     pub path: Arc<Path>,
+    #[serde(skip)]
+    pub effect: Effect,
     pub line: usize,
     pub column: usize,
+    #[serde(default, skip_serializing_if = "String::is_empty")]
     pub enclosing: String,
+    /// `match`, `if let`, `case`, `function clauses`, `switch` …
     pub form: &'static str,
+    /// The constructors that it names.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub names: Vec<String>,
+    /// The constructors that it does not name.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub missing: Vec<String>,
+    /// True if a branch matches all other constructors.
+    #[serde(default, rename = "wildcard", skip_serializing_if = "std::ops::Not::not")]
     pub has_wildcard: bool,
     /// True if it also names constructors of another type.
+    #[serde(skip)]
     pub has_others: bool,
-    pub missing: Vec<String>,
-    pub effect: Effect,
     pub how: String,
+    /// unverified or earlier; absent for verified matches.
+    #[serde(default = "Verdict::verified", skip_serializing_if = "Verdict::is_verified")]
     pub verdict: Verdict,
     /// Positions of the constructors in its patterns, or of the values compared with their texts.
+    #[serde(skip)]
     pub places: BTreeSet<(usize, String)>,
+    /// The line without its indentation.
     pub text: String,
 }
 
@@ -131,11 +135,22 @@ pub(crate) struct Unread {
     pub name: String,
 }
 
-/// Result of the search.
+/// A match before it is known which of its names are constructors of the type.
 #[derive(Debug)]
+struct Place {
+    path: Arc<Path>,
+    line: usize,
+    column: usize,
+    enclosing: String,
+    text: String,
+    one: Match,
+}
+
+/// Result of the search.
+#[derive(Debug, Default)]
 pub(crate) struct Matches {
-    /// Sorted by path and line.
-    pub sites: Vec<Site>,
+    /// Matches with names that could be constructors of the type, sorted by path and line.
+    all: Vec<Place>,
     pub files: usize,
     pub skipped: Vec<Skipped>,
     /// Imports that rename a constructor. Uses of the new name are not found.
@@ -146,8 +161,8 @@ pub(crate) struct Matches {
     pub texts: Texts,
 }
 
-/// Returns the matches on a type, and the effect of the change on each.
-pub(crate) fn matches(scope: &Scope, sum: &Sum, change: &Change, ours: &Ours) -> Matches {
+/// Finds the matches with names that could be constructors of a type.
+pub(crate) fn matches(scope: &Scope, sum: &Sum) -> Matches {
     let family = crate::syntax::family(sum.language);
     let marks: Vec<&str> = sum.constructors.iter().flat_map(|(_, marks)| marks.iter().map(String::as_str)).collect();
     let finders: Vec<Finder<'_>> = marks.iter().map(|mark| Finder::new(mark.as_bytes())).collect();
@@ -162,33 +177,51 @@ pub(crate) fn matches(scope: &Scope, sum: &Sum, change: &Change, ours: &Ours) ->
         starts
     };
     let searched = search_by(scope, find);
-    let mut skipped = searched.skipped;
-    let mut sites = Vec::new();
-    let (mut renamed, mut unread) = (Vec::new(), Vec::new());
-    for (hit, found) in in_turns(&searched.hits, |hit| in_file(scope, hit, sum, change, ours)) {
-        match found {
-            Some(found) => {
-                sites.extend(found.sites);
-                renamed.extend(found.renamed.into_iter().map(|line| (hit.path.as_path().into(), line)));
-                unread.extend(found.unread);
-                let lines = found.unread_lines;
-                skipped.extend(
-                    (!lines.is_empty()).then(|| Skipped { lines, ..Skipped::new(hit.path.clone(), Why::Unread, 0) }),
-                );
-            }
-            None => {
-                let mentions = hit.starts.len();
-                skipped.push(Skipped::new(hit.path.clone(), scope.why_not_parsed(), mentions));
-            }
-        }
+    let mut found = Matches { files: searched.files, skipped: searched.skipped, ..Matches::default() };
+    for (hit, in_file) in in_turns(&searched.hits, |hit| in_file(scope, hit, sum)) {
+        let Some(in_file) = in_file else {
+            found.skipped.push(Skipped::new(hit.path.clone(), scope.why_not_parsed(), hit.starts.len()));
+            continue;
+        };
+        found.all.extend(in_file.all);
+        found.renamed.extend(in_file.renamed.into_iter().map(|line| (hit.path.as_path().into(), line)));
+        found.unread.extend(in_file.unread);
+        let lines = in_file.unread_lines;
+        let skipped = || Skipped { lines: lines.clone(), ..Skipped::new(hit.path.clone(), Why::Unread, 0) };
+        found.skipped.extend((!lines.is_empty()).then(skipped));
     }
-    let texts = searched.hits.into_iter().map(|hit| (hit.path.into(), hit.text.into())).collect();
-    Matches { sites, files: searched.files, skipped, renamed, unread, texts }
+    found.texts = searched.hits.into_iter().map(|hit| (hit.path.into(), hit.text.into())).collect();
+    found
+}
+
+impl Matches {
+    /// Returns the matches on the type, and the effect of a change on each.
+    pub(crate) fn sites(&self, sum: &Sum, change: &Change, ours: &Ours) -> Vec<Site> {
+        let site = |place: &Place| {
+            let text = Text { bytes: self.texts.get(&place.path).map(|text| &text[..]).unwrap_or_default() };
+            let is_ours = |name: &str, qualifier: Option<&str>, at: usize| {
+                names_constructor(sum, name, qualifier)
+                    && match ours {
+                        Ours::ByName => qualifier.is_none_or(|qualifier| is_ours(sum, qualifier, text)),
+                        Ours::But(others) => !others.contains(&(place.path.clone(), at)),
+                    }
+            };
+            pattern::judged(&place.one, &is_ours).map(|judged| self::site(sum, change, place, judged))
+        };
+        self.all.iter().filter_map(site).collect()
+    }
+}
+
+/// True if a name is that of a constructor, or of a text that discriminates one.
+fn names_constructor(sum: &Sum, name: &str, qualifier: Option<&str>) -> bool {
+    // A text is not a name.
+    let is_text = || sum.is_union && qualifier.is_some() && !sum.tags.iter().any(|(_, tag)| tag == name);
+    !is_text() && sum.constructors.iter().any(|(_, marks)| marks.iter().any(|mark| mark == name))
 }
 
 /// Results in one file.
 struct InFile {
-    sites: Vec<Site>,
+    all: Vec<Place>,
     /// Lines of imports that rename a constructor.
     renamed: Vec<usize>,
     unread: Vec<Unread>,
@@ -196,7 +229,7 @@ struct InFile {
     unread_lines: Vec<(usize, usize)>,
 }
 
-fn in_file(scope: &Scope, hit: &Hit, sum: &Sum, change: &Change, ours: &Ours) -> Option<InFile> {
+fn in_file(scope: &Scope, hit: &Hit, sum: &Sum) -> Option<InFile> {
     let tree = parse(hit.language, &hit.text, scope.until)?;
     let text = Text { bytes: &hit.text };
     let mut tokens = tokens::Reader::new(&hit.text, &hit.starts, scope.until);
@@ -216,27 +249,16 @@ fn in_file(scope: &Scope, hit: &Hit, sum: &Sum, change: &Change, ours: &Ours) ->
     // The clauses of a function form one match.
     found.sort_by_key(|one: &Match| (one.bytes.start, one.bytes.end));
     found.dedup_by(|one, other| one.bytes == other.bytes && one.form == other.form);
+    found.retain(|one| pattern::judged(one, &|name, qualifier, _| names_constructor(sum, name, qualifier)).is_some());
     let lines = Lines::new(&hit.text);
     let path: Arc<Path> = hit.path.as_path().into();
-    let is_ours = |name: &str, qualifier: Option<&str>, at: usize| {
-        // A text is not a name.
-        let is_text = || sum.is_union && qualifier.is_some() && !sum.tags.iter().any(|(_, tag)| tag == name);
-        !is_text()
-            && sum.constructors.iter().any(|(_, marks)| marks.iter().any(|mark| mark == name))
-            && match ours {
-                Ours::ByName => qualifier.is_none_or(|qualifier| is_ours(sum, qualifier, text)),
-                Ours::But(others) => !others.contains(&(path.clone(), at)),
-            }
-    };
-    let found: Vec<(Match, Coverage)> =
-        found.into_iter().filter_map(|one| pattern::judged(&one, &is_ours).map(|judged| (one, judged))).collect();
     let mention = |one: &Match| {
         let first = hit.starts.partition_point(|start| *start < one.bytes.start);
         hit.starts.get(first).copied().filter(|start| one.bytes.contains(start))
     };
     let mut places: Vec<Range<usize>> = found
         .iter()
-        .filter_map(|(one, _)| {
+        .filter_map(|one| {
             let start = mention(one)?;
             let names = sum.constructors.iter().flat_map(|(_, marks)| marks);
             let name = names.filter(|mark| hit.text[start..].starts_with(mark.as_bytes())).map(String::len).max()?;
@@ -248,17 +270,23 @@ fn in_file(scope: &Scope, hit: &Hit, sum: &Sum, change: &Change, ours: &Ours) ->
     let all = occurrences_at(hit.language, &hit.text, &places, scope.until)?;
     let labels: BTreeMap<usize, String> =
         all.iter().map(|one| (one.bytes.start, label(&one.enclosing, hit.language))).collect();
-    let mut sites: Vec<Site> = Vec::new();
-    for (one, judged) in found {
-        let enclosing = mention(&one).and_then(|start| labels.get(&start).cloned());
-        let at = one.bytes.start;
-        sites.push(site(sum, change, &one, judged, MatchContext { path: &path, lines: &lines, at, enclosing }));
-    }
-    sites.sort_by_key(|site| (site.line, site.column));
+    let place = |one: Match| {
+        let (at, line) = (one.bytes.start, lines.line(one.bytes.start));
+        Place {
+            path: path.clone(),
+            line,
+            column: lines.column(at),
+            enclosing: mention(&one).and_then(|start| labels.get(&start).cloned()).unwrap_or_default(),
+            text: lines.excerpt(line, Some(at)).unwrap_or_default(),
+            one,
+        }
+    };
+    let mut all: Vec<Place> = found.into_iter().map(place).collect();
+    all.sort_by_key(|place| (place.line, place.column));
     let unread = unread.into_iter().filter_map(|at| unread_at(tree.root_node(), at, text, sum, &path, &lines));
     let mut unread_lines = unread_in(hit.language, &hit.text, scope.until);
     unread_lines.retain(|(first, last)| hit.starts.iter().any(|start| (*first..=*last).contains(&lines.line(*start))));
-    Some(InFile { unread: unread.collect(), renamed: renamed(scope, hit, sum, &lines), unread_lines, sites })
+    Some(InFile { unread: unread.collect(), renamed: renamed(scope, hit, sum, &lines), unread_lines, all })
 }
 
 /// Returns the name at a position among tokens, unless it is inside a string or belongs to another type.
@@ -293,15 +321,7 @@ fn renamed(scope: &Scope, hit: &Hit, sum: &Sum, lines: &Lines<'_>) -> Vec<usize>
     all.iter().filter(|one| one.alias.is_some()).map(|one| lines.line(one.bytes.start)).collect()
 }
 
-/// Location of a match.
-struct MatchContext<'a> {
-    path: &'a Arc<Path>,
-    lines: &'a Lines<'a>,
-    at: usize,
-    enclosing: Option<String>,
-}
-
-fn site(sum: &Sum, change: &Change, one: &Match, judged: Coverage, place: MatchContext<'_>) -> Site {
+fn site(sum: &Sum, change: &Change, place: &Place, judged: Coverage) -> Site {
     let constructor = |mark: &String| sum.constructors.iter().find(|(_, marks)| marks.contains(mark));
     let mut names: Vec<String> = judged.names.iter().filter_map(constructor).map(|(name, _)| name.clone()).collect();
     names.dedup();
@@ -322,13 +342,12 @@ fn site(sum: &Sum, change: &Change, one: &Match, judged: Coverage, place: MatchC
             (Effect::Breaks, format!("{how}: it names {name}"))
         }
     };
-    let line = place.lines.line(place.at);
     Site {
         path: place.path.clone(),
-        line,
-        column: place.lines.column(place.at),
-        enclosing: place.enclosing.unwrap_or_default(),
-        form: one.form,
+        line: place.line,
+        column: place.column,
+        enclosing: place.enclosing.clone(),
+        form: place.one.form,
         names,
         has_wildcard: judged.has_wildcard,
         has_others: judged.has_others,
@@ -337,7 +356,7 @@ fn site(sum: &Sum, change: &Change, one: &Match, judged: Coverage, place: MatchC
         how,
         verdict: Verdict::Undecided(Code::Absent),
         places: judged.places,
-        text: place.lines.excerpt(line, Some(place.at)).unwrap_or_default(),
+        text: project::visible::escaped(place.text.trim()),
     }
 }
 
@@ -374,6 +393,18 @@ fn children(node: Node<'_>) -> Vec<Node<'_>> {
     let mut cursor = node.walk();
     let is_part = |child: &Node<'_>| (child.is_named() || child.kind() == "_") && !child.kind().contains("comment");
     node.children(&mut cursor).filter(is_part).collect()
+}
+
+/// True if a match ends a function that must return a value, so that an unhandled value is a type error. `may_end` are
+/// words of types that permit an end without one.
+fn must_return(text: Text<'_>, node: Node<'_>, block: &str, may_end: &str) -> bool {
+    let Some(body) = node.parent().filter(|body| body.kind() == block) else { return false };
+    let returns = body.parent().and_then(|function| function.child_by_field_name("return_type"));
+    let may_be_nothing = |of: String| {
+        let mut words = of.split(|c: char| !c.is_alphanumeric() && c != '_');
+        words.any(|word| is_among(may_end, word))
+    };
+    children(body).last() == Some(&node) && returns.is_some_and(|of| !may_be_nothing(text.node_text(of)))
 }
 
 /// True if code begins with a failing call.

@@ -3,7 +3,7 @@
 use tree_sitter::Node;
 
 use super::pattern::{Arm, Match, Otherwise, Pattern};
-use super::{Text, children, fails};
+use super::{Text, children, fails, must_return};
 
 pub(super) fn read(text: Text<'_>, node: Node<'_>) -> Option<Match> {
     if node.kind() != "match_statement" {
@@ -28,7 +28,7 @@ pub(super) fn read(text: Text<'_>, node: Node<'_>) -> Option<Match> {
         };
         Arm { pattern, is_guarded: arm.child_by_field_name("guard").is_some(), refuses }
     });
-    let otherwise = if must_return(text, node) {
+    let otherwise = if must_return(text, node, "block", MAY_END) {
         Otherwise::Breaks("type checkers complain: the function has to return, and returns None")
     } else {
         Otherwise::FallsThrough("no case runs")
@@ -36,19 +36,8 @@ pub(super) fn read(text: Text<'_>, node: Node<'_>) -> Option<Match> {
     Some(Match { bytes: node.byte_range(), form: "match", arms: arms.collect(), otherwise })
 }
 
-/// True if the match ends a function that must return a value, so that an unhandled value is a type error.
-fn must_return(text: Text<'_>, node: Node<'_>) -> bool {
-    let Some(body) = node.parent().filter(|body| body.kind() == "block") else { return false };
-    let returns = body.parent().and_then(|function| function.child_by_field_name("return_type"));
-    let may_be_nothing = |said: String| {
-        let mut words = said.split(|c: char| !c.is_alphanumeric() && c != '_');
-        words.any(|word| {
-            matches!(word, "None" | "Optional" | "Any" | "object")
-                || ["Iterat", "Generator", "AsyncGenerator"].iter().any(|begin| word.starts_with(begin))
-        })
-    };
-    children(body).last() == Some(&node) && returns.is_some_and(|said| !may_be_nothing(text.node_text(said)))
-}
+/// Words of types whose functions may end without a value.
+const MAY_END: &str = "None Optional Any object Iterator Iterable Generator AsyncGenerator";
 
 fn pattern_of(text: Text<'_>, node: Node<'_>) -> Pattern {
     let dotted = |node: Node<'_>| {

@@ -3,7 +3,7 @@
 use tree_sitter::Node;
 
 use super::pattern::{Arm, Match, Otherwise, Pattern};
-use super::{Text, children, fails};
+use super::{Text, children, fails, must_return};
 
 const GO_REFUSES: &[&str] = &["panic(", "log.Fatal", "log.Panic", "t.Fatal"];
 const SCRIPT_REFUSES: &[&str] = &["throw"];
@@ -23,7 +23,7 @@ pub(super) fn read(text: Text<'_>, node: Node<'_>, is_union: bool) -> Option<Mat
             let body = node.child_by_field_name("body")?;
             // Only C and C++ compilers have an option for a warning.
             let how = if body.kind() == "compound_statement" { "no case runs; -Wswitch tells" } else { "no case runs" };
-            let otherwise = if must_return(text, node) {
+            let otherwise = if must_return(text, node, "statement_block", MAY_END) {
                 Otherwise::Breaks("compile error (TS2366) unless `strict` is off: the function has to return")
             } else {
                 Otherwise::FallsThrough(how)
@@ -51,16 +51,8 @@ struct Compared {
     is_union: bool,
 }
 
-/// True if the switch ends a TypeScript function that must return a value, so that an unhandled value is a compile error.
-fn must_return(text: Text<'_>, node: Node<'_>) -> bool {
-    let Some(body) = node.parent().filter(|body| body.kind() == "statement_block") else { return false };
-    let returns = body.parent().and_then(|function| function.child_by_field_name("return_type"));
-    let may_be_nothing = |said: String| {
-        let mut words = said.split(|c: char| !c.is_alphanumeric() && c != '_');
-        words.any(|word| matches!(word, "void" | "undefined" | "any" | "unknown" | "Generator" | "AsyncGenerator"))
-    };
-    children(body).last() == Some(&node) && returns.is_some_and(|said| !may_be_nothing(text.node_text(said)))
-}
+/// Words of types whose functions may end without a value.
+const MAY_END: &str = "void undefined any unknown Generator AsyncGenerator";
 
 fn arm(text: Text<'_>, case: Node<'_>, compared: Compared) -> Option<Arm> {
     let fields = |field: &str| -> Vec<Node<'_>> {

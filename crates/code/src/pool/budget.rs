@@ -1,11 +1,10 @@
 //! Memory budget of the servers: which server is stopped when they exceed it or when it is idle.
 
-use std::collections::VecDeque;
 use std::sync::Weak;
 use std::time::Duration;
 
 use super::Servers;
-use crate::server::{Order, Server, State};
+use crate::server::{Order, Server};
 
 /// Cost of a server.
 #[derive(Debug, Clone)]
@@ -16,60 +15,21 @@ pub(super) struct Cost {
     pub asking: usize,
     /// Time since the last question ended, or since the start.
     pub idle: Duration,
-    pub is_ready: bool,
-}
-
-/// Action for a server.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Verdict {
-    /// Stop it until the next question.
-    Park,
-    /// Stop it although it is in use, until there is memory. Otherwise it would be restarted immediately.
-    Hold,
-    OverBudget,
 }
 
 /// A server that is idle for this long is stopped.
 pub(super) const IDLE: Duration = Duration::from_secs(15 * 60);
 
-/// Returns the number of the server to stop next, and how; `None` if all may stay.
-pub(super) fn next(costs: &[Cost], budget: u64) -> Option<(usize, Verdict)> {
+/// Returns the number of the server to stop next, and whether it alone exceeds the budget; `None` if all may stay. A server in
+/// use stays, because the question would start it again.
+pub(super) fn next(costs: &[Cost], budget: u64) -> Option<(usize, bool)> {
     if let Some(alone) = costs.iter().position(|cost| cost.memory > budget) {
-        return Some((alone, Verdict::OverBudget));
+        return Some((alone, true));
     }
-    let total: u64 = costs.iter().map(|cost| cost.memory).sum();
-    let least_used = |of: &dyn Fn(&Cost) -> bool| {
-        let numbers = (0..costs.len()).filter(|number| of(&costs[*number]));
-        numbers.max_by_key(|number| costs[*number].idle)
-    };
-    if total > budget {
-        if let Some(idle) = least_used(&|cost| cost.asking == 0) {
-            return Some((idle, Verdict::Park));
-        }
-        // The most recently started loading server loses the least work.
-        let loading = (0..costs.len()).filter(|number| !costs[*number].is_ready);
-        let last = loading.min_by_key(|number| costs[*number].idle);
-        return last.or_else(|| least_used(&|_| true)).map(|number| (number, Verdict::Hold));
-    }
-    least_used(&|cost| cost.asking == 0 && cost.idle >= IDLE).map(|number| (number, Verdict::Park))
-}
-
-/// Returns the idle servers to stop, by number, so that a held one can start; `None` while it must wait. A server that
-/// is loading for a caller may need all of the remaining memory.
-pub(super) fn room(costs: &[Cost], need: u64, budget: u64) -> Option<Vec<usize>> {
-    if costs.iter().any(|cost| cost.asking > 0 && !cost.is_ready) {
-        return None;
-    }
-    let mut idle: Vec<usize> = (0..costs.len()).filter(|number| costs[*number].asking == 0).collect();
-    idle.sort_by_key(|number| costs[*number].idle);
-    let mut total: u64 = costs.iter().map(|cost| cost.memory).sum();
-    let mut ended = Vec::new();
-    while total + need > budget && ended.len() < costs.len() {
-        let least_used = idle.pop()?;
-        total -= costs[least_used].memory;
-        ended.push(least_used);
-    }
-    Some(ended)
+    let are_over = costs.iter().map(|cost| cost.memory).sum::<u64>() > budget;
+    let may_stop = |number: &usize| costs[*number].asking == 0 && (are_over || costs[*number].idle >= IDLE);
+    let least_used = (0..costs.len()).filter(may_stop).max_by_key(|number| costs[*number].idle);
+    least_used.map(|number| (number, false))
 }
 
 /// Returns the default budget: two fifths of the machine's memory, at most 4 GiB.
@@ -83,8 +43,6 @@ pub(super) fn default_budget() -> u64 {
 
 /// Keeps the servers within their budget until none is left. Memory is measured.
 pub(super) async fn keep_within(servers: Weak<Servers>, budget: u64, every: Duration) {
-    // Servers held for lack of memory, with the amount each is known to need.
-    let mut held: VecDeque<(Server, u64)> = VecDeque::new();
     loop {
         tokio::time::sleep(every).await;
         let Some(servers) = servers.upgrade() else { return };
@@ -103,42 +61,16 @@ pub(super) async fn keep_within(servers: Weak<Servers>, budget: u64, every: Dura
             up.map(|(group, server)| (process::probe::memory(&group).resident, server)).collect::<Vec<_>>()
         });
         let Ok(mut up) = measured.await else { continue };
-        let mut costs: Vec<Cost> = up.iter().map(|(memory, server)| server.cost(*memory)).collect();
-        while let Some((number, verdict)) = next(&costs, budget) {
-            let (memory, server) = up.remove(number);
+        let cost = |(memory, server): &(u64, Server)| {
+            let (asking, idle) = server.in_use();
+            Cost { memory: *memory, asking, idle }
+        };
+        let mut costs: Vec<Cost> = up.iter().map(cost).collect();
+        while let Some((number, is_over)) = next(&costs, budget) {
             costs.remove(number);
-            let order = match verdict {
-                Verdict::Park => Order::Park,
-                Verdict::Hold => Order::Hold,
-                Verdict::OverBudget => Order::OverBudget,
-            };
-            server.order(order).await;
-            if verdict == Verdict::Hold {
-                held.push_back((server, memory));
-            }
+            let (_, server) = up.remove(number);
+            server.order(if is_over { Order::OverBudget } else { Order::Park }).await;
         }
-        // Servers without waiting questions may start with the next one. Of the others, the longest waiting is first.
-        let (waiting, left) = held.into_iter().partition(|(server, _)| server.in_use().0 > 0);
-        held = waiting;
-        for (server, _) in Vec::from(left) {
-            server.order(Order::Release).await;
-        }
-        if let Some(ended) = held.front().and_then(|(_, need)| room(&costs, *need, budget)) {
-            for number in ended {
-                up[number].1.order(Order::Park).await;
-            }
-            if let Some((server, _)) = held.pop_front() {
-                server.order(Order::Wake).await;
-            }
-        }
-    }
-}
-
-impl Server {
-    /// Returns the current cost.
-    fn cost(&self, memory: u64) -> Cost {
-        let (asking, idle) = self.in_use();
-        Cost { memory, asking, idle, is_ready: self.snapshot().state == State::Ready }
     }
 }
 
@@ -146,39 +78,16 @@ impl Server {
 mod tests {
     use super::*;
 
-    fn cost(memory: u64, asking: usize, idle: u64, is_ready: bool) -> Cost {
-        Cost { memory, asking, idle: Duration::from_secs(idle), is_ready }
-    }
-
-    #[test]
-    fn one_that_is_held_waits_for_those_that_load_and_takes_the_place_of_idle_ones() {
-        let check = |costs: &[Cost], wanted: Option<&[usize]>| {
-            assert_eq!(room(costs, 30, 100).as_deref(), wanted, "{costs:?}");
-        };
-        check(&[cost(20, 1, 9, false)], None);
-        check(&[cost(20, 1, 9, true)], Some(&[]));
-        check(&[cost(80, 1, 9, true)], None);
-        check(&[cost(80, 0, 9, false)], Some(&[0]));
-        check(&[cost(40, 0, 9, true), cost(40, 0, 20, true)], Some(&[1]));
-        check(&[cost(60, 1, 9, true), cost(40, 0, 1, true)], Some(&[1]));
-        check(&[cost(80, 1, 9, true), cost(10, 0, 1, true)], None);
-        check(&[], Some(&[]));
-        // A server that needs more than the budget is detected when it runs alone.
-        assert_eq!(room(&[cost(1, 0, 0, true)], 200, 100), Some(vec![0]));
-    }
-
     #[test]
     fn the_least_recently_used_idle_one_goes_first() {
-        let check =
-            |costs: &[Cost], wanted: Option<(usize, Verdict)>| assert_eq!(next(costs, 100), wanted, "{costs:?}");
-        check(&[cost(60, 0, 9, true), cost(40, 0, 20, true)], None);
-        check(&[cost(60, 0, 9, true), cost(50, 0, 20, true)], Some((1, Verdict::Park)));
-        check(&[cost(60, 0, 9, true), cost(50, 1, 20, true)], Some((0, Verdict::Park)));
-        // All are in use: the one that began to load last is stopped.
-        check(&[cost(60, 1, 9, true), cost(30, 1, 20, false), cost(30, 1, 2, false)], Some((2, Verdict::Hold)));
-        check(&[cost(60, 1, 9, true), cost(50, 1, 20, true)], Some((1, Verdict::Hold)));
-        check(&[cost(30, 0, 9, true), cost(101, 1, 0, true)], Some((1, Verdict::OverBudget)));
-        check(&[cost(3, 0, 899, true), cost(1, 0, 900, true), cost(1, 1, 9000, true)], Some((1, Verdict::Park)));
+        let cost = |memory, asking, idle| Cost { memory, asking, idle: Duration::from_secs(idle) };
+        let check = |costs: &[Cost], wanted: Option<(usize, bool)>| assert_eq!(next(costs, 100), wanted, "{costs:?}");
+        check(&[cost(60, 0, 9), cost(40, 0, 20)], None);
+        check(&[cost(60, 0, 9), cost(50, 0, 20)], Some((1, false)));
+        check(&[cost(60, 0, 9), cost(50, 1, 20)], Some((0, false)));
+        check(&[cost(60, 1, 9), cost(50, 1, 20)], None);
+        check(&[cost(30, 0, 9), cost(101, 1, 0)], Some((1, true)));
+        check(&[cost(3, 0, 899), cost(1, 0, 900), cost(1, 1, 9000)], Some((1, false)));
         check(&[], None);
     }
 

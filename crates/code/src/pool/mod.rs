@@ -2,9 +2,7 @@
 //! stopped when they exceed the memory budget.
 
 mod budget;
-mod environment;
 mod revision;
-mod roots;
 mod toolchain;
 mod tried;
 mod would;
@@ -16,7 +14,7 @@ use std::sync::Arc;
 use std::time::{Instant, SystemTime};
 
 use parking_lot::Mutex;
-use process::Guard;
+use process::{Guard, Spec};
 use project::Caller;
 use tokio::sync::Semaphore;
 
@@ -27,9 +25,7 @@ use crate::programs;
 use crate::server::profile::{self, Profile};
 use crate::server::{Journal, Server, Start, State, TRIED_EVERY, Timing};
 use crate::settings::CodeSettings;
-use environment::{environment, unusable};
 use revision::Worktrees;
-pub(crate) use roots::{has_mark, root_of};
 
 /// Returns true if the person trusts the code of a worktree. Blocks.
 pub type Trusts = Arc<dyn Fn(&Path) -> bool + Send + Sync>;
@@ -120,26 +116,24 @@ struct Key {
     worktree: PathBuf,
 }
 
-/// The judge of a language.
-pub(crate) enum Lookup {
-    Server(Server),
-    None { state: State, code: Code, text: String },
+/// The reason why no language server runs.
+#[derive(Debug)]
+pub(crate) struct Unavailable {
+    /// The configured command, if that is what cannot run.
+    pub named: Option<String>,
+    pub state: State,
+    pub code: Code,
+    pub text: String,
 }
 
-/// A language server for the question, or the reason why none runs.
-pub(crate) enum Program {
-    Runs {
-        profile: &'static Profile,
-        command: Vec<String>,
-    },
-    None {
-        /// The configured command, if that is what cannot run.
-        named: Option<String>,
-        state: State,
-        code: Code,
-        text: String,
-    },
+impl Unavailable {
+    pub(crate) fn new(state: State, code: Code, text: String) -> Unavailable {
+        Unavailable { named: None, state, code, text }
+    }
 }
+
+/// The profile of a language server and its command, or why none runs.
+pub(crate) type Program = Result<(&'static Profile, Vec<String>), Unavailable>;
 
 impl Pool {
     pub(crate) fn new(options: Option<Options>) -> Pool {
@@ -156,14 +150,20 @@ impl Pool {
     }
 
     /// Returns the server that judges a language for a file of a worktree. Starts it if necessary.
-    pub(crate) async fn seek(&self, caller: &Caller, worktree: &Path, family: &'static str, file: &Path) -> Lookup {
+    pub(crate) async fn seek(
+        &self,
+        caller: &Caller,
+        worktree: &Path,
+        family: &'static str,
+        file: &Path,
+    ) -> Result<Server, Unavailable> {
+        let absent = |code, text| Unavailable::new(State::Absent, code, text);
         let Some(options) = &self.options else {
-            let text = format!("no language server for {family}");
-            return Lookup::None { state: State::Absent, code: Code::Absent, text };
+            return Err(absent(Code::Absent, format!("no language server for {family}")));
         };
         if haskell::is_judged_by_ghc(family) {
             let text = "uses of a name of other packages are not told apart in Haskell".to_owned();
-            return Lookup::None { state: State::Absent, code: Code::OutsideTheRoot, text };
+            return Err(absent(Code::OutsideTheRoot, text));
         }
         let mut root = worktree.to_owned();
         for profile in profile::all().iter().filter(|profile| profile.family == family) {
@@ -174,18 +174,14 @@ impl Pool {
             let mut servers = self.servers.lock();
             match servers.all.get(&key) {
                 Some(server) if server.may_start_now() => _ = servers.all.remove(&key),
-                Some(server) => return Lookup::Server(server.clone()),
+                Some(server) => return Ok(server.clone()),
                 None => {}
             }
         }
-        let (profile, command) = match self.program(options, &caller.env, worktree, &key.root, family) {
-            Program::Runs { profile, command } => (profile, command),
-            Program::None { state, code, text, .. } => return Lookup::None { state, code, text },
-        };
-        if let Err(error) = (options.prepare)() {
-            let text = format!("cannot create the output directory of {}: {error}", profile.name);
-            return Lookup::None { state: State::Absent, code: Code::Absent, text };
-        }
+        let (profile, command) = self.program(options, &caller.env, worktree, &key.root, family)?;
+        (options.prepare)().map_err(|error| {
+            absent(Code::Absent, format!("cannot create the output directory of {}: {error}", profile.name))
+        })?;
         let watcher = self.worktrees.entry(worktree).watcher().await;
         let mut servers = self.servers.lock();
         if !std::mem::replace(&mut servers.is_kept, true) {
@@ -211,7 +207,7 @@ impl Pool {
                 starting: self.starting.clone(),
             })
         });
-        Lookup::Server(server.clone())
+        Ok(server.clone())
     }
 
     /// Returns the program that would judge a language if everything that it runs is trusted. Starts no server.
@@ -223,21 +219,20 @@ impl Pool {
         root: &Path,
         family: &'static str,
     ) -> Program {
-        let program = self.installed(options, env, worktree, root, family);
-        let Program::Runs { profile, command } = &program else { return program };
+        let (profile, command) = self.installed(options, env, worktree, root, family)?;
         let runs = match &profile.runs_code {
             Some(runs) => runs,
             None if command.first().is_some_and(|program| programs::runs_own_copy(program)) => {
                 "it runs the project's own copy"
             }
-            None => return program,
+            None => return Ok((profile, command)),
         };
         if (options.trusts)(worktree) {
-            return program;
+            return Ok((profile, command));
         }
         let text =
             format!("hob does not start {} here before you trust this project ({runs}): run `hob trust`", profile.name);
-        Program::None { named: None, state: State::NotTrusted, code: Code::NotGranted, text }
+        Err(Unavailable::new(State::NotTrusted, Code::NotGranted, text))
     }
 
     /// Returns the program that would judge a language.
@@ -249,7 +244,6 @@ impl Pool {
         root: &Path,
         family: &'static str,
     ) -> Program {
-        let none = |state, code, text| Program::None { named: None, state, code, text };
         let mut refused = None;
         let mut first = None;
         for profile in profile::all().iter().filter(|profile| profile.family == family) {
@@ -257,7 +251,7 @@ impl Pool {
             let settings = options.settings.servers.get(&profile.name);
             if settings.is_some_and(|settings| settings.enabled == Some(false)) {
                 let text = format!("{} is switched off by [code.servers.{}]", profile.name, profile.name);
-                refused = refused.or(Some(none(State::Disabled, Code::Absent, text)));
+                refused = refused.or(Some(Unavailable::new(State::Disabled, Code::Absent, text)));
                 continue;
             }
             if options.withheld.contains(&profile.name) {
@@ -265,13 +259,13 @@ impl Pool {
                     "the command of {} is hob.toml's and does not run: [code.servers.{}] command waits for `hob trust`",
                     profile.name, profile.name
                 );
-                refused = refused.or(Some(none(State::Absent, Code::NotGranted, text)));
+                refused = refused.or(Some(Unavailable::new(State::Absent, Code::NotGranted, text)));
                 continue;
             }
             if let Some(command) = settings.and_then(|settings| settings.command.clone()) {
                 return match unusable(options, &command, env, worktree, root) {
-                    None => Program::Runs { profile, command },
-                    Some(problem) => Program::None {
+                    None => Ok((profile, command)),
+                    Some(problem) => Err(Unavailable {
                         named: command.into_iter().next(),
                         state: State::Absent,
                         code: Code::Absent,
@@ -280,7 +274,7 @@ impl Pool {
                              without that line it is {} of PATH ({})",
                             profile.name, profile.command[0], profile.install
                         ),
-                    },
+                    }),
                 };
             }
             let path = env.get("PATH").map(String::as_str).unwrap_or_default();
@@ -293,7 +287,7 @@ impl Pool {
             if let (None, Some(program)) = (&on_path, places.first()) {
                 let program = project::visible::path(program);
                 let text = format!("{program} is not executable: chmod +x {program}, or {}", profile.install);
-                refused = refused.or(Some(none(State::Absent, Code::Absent, text)));
+                refused = refused.or(Some(Unavailable::new(State::Absent, Code::Absent, text)));
             }
             let local = profile.local.iter().map(|place| root.join(place)).find(|program| program.is_file());
             // Returns why a program cannot judge; `None` if it can.
@@ -316,7 +310,7 @@ impl Pool {
             let with = |program: PathBuf| {
                 let mut command = profile.command.clone();
                 command[0] = program.to_string_lossy().into_owned();
-                Program::Runs { profile, command }
+                Ok((profile, command))
             };
             if let Some(program) =
                 local.clone().filter(|_| options.settings.project_servers).filter(|program| unfit(program).is_none())
@@ -328,7 +322,7 @@ impl Pool {
                     return with(program);
                 };
                 if local.is_none() {
-                    refused = refused.or(Some(none(State::Absent, Code::Absent, text)));
+                    refused = refused.or(Some(Unavailable::new(State::Absent, Code::Absent, text)));
                 }
             }
             if let Some(program) = local.filter(|_| !options.settings.project_servers) {
@@ -338,16 +332,16 @@ impl Pool {
                      config.toml grants that, or in hob.toml with `hob trust`",
                     project::visible::path(place)
                 );
-                refused = refused.or(Some(none(State::Absent, Code::NotGranted, text)));
+                refused = refused.or(Some(Unavailable::new(State::Absent, Code::NotGranted, text)));
             }
         }
-        refused.unwrap_or_else(|| {
+        Err(refused.unwrap_or_else(|| {
             let text = match first {
                 Some(profile) => format!("{} is not installed ({})", profile.name, profile.install),
                 None => format!("hob knows no language server for {family}"),
             };
-            none(State::Absent, Code::Absent, text)
-        })
+            Unavailable::new(State::Absent, Code::Absent, text)
+        }))
     }
 
     /// Returns the major version that a program prints; `Err` with the reason if it does not run.
@@ -439,4 +433,42 @@ impl Pool {
 /// Returns a file name for a directory.
 fn hash(path: &Path) -> String {
     format!("{:016x}", BuildHasherDefault::<DefaultHasher>::default().hash_one(path))
+}
+
+/// Returns a server's environment. The checkout is removed from the search path unless its programs may run.
+fn environment(options: &Options, env: &BTreeMap<String, String>, worktree: &Path) -> Vec<(String, String)> {
+    let mut env: Vec<(String, String)> = env.clone().into_iter().collect();
+    if !options.settings.project_servers {
+        let path = env.iter_mut().filter(|(name, _)| name == "PATH");
+        path.for_each(|(_, path)| *path = programs::outside(path, worktree));
+    }
+    env
+}
+
+/// Returns why the configured command cannot be started.
+fn unusable(
+    options: &Options,
+    command: &[String],
+    env: &BTreeMap<String, String>,
+    worktree: &Path,
+    root: &Path,
+) -> Option<String> {
+    let spec = Spec::new(command.first()?, root).env(environment(options, env, worktree));
+    spec.program().err().map(|error| project::visible(&error.to_string()))
+}
+
+/// Returns the outermost directory between the worktree and the file that has a marker; the worktree if there is no marker.
+pub(crate) fn root_of(worktree: &Path, file: &Path, profile: &Profile) -> PathBuf {
+    let mut directories: Vec<&Path> = file.parent().into_iter().flat_map(Path::ancestors).collect();
+    directories.reverse();
+    let is_marked = |directory: &PathBuf| profile.roots.iter().any(|mark| has_mark(directory, mark));
+    let found = directories.into_iter().map(|directory| worktree.join(directory)).find(is_marked);
+    found.unwrap_or_else(|| worktree.to_owned())
+}
+
+/// True if the directory contains a marker: a file with this name, or with this extension (`*.cabal`).
+pub(crate) fn has_mark(directory: &Path, mark: &str) -> bool {
+    let Some(end) = mark.strip_prefix('*') else { return directory.join(mark).is_file() };
+    let entries = std::fs::read_dir(directory).into_iter().flatten().flatten();
+    entries.into_iter().any(|entry| entry.file_name().to_string_lossy().ends_with(end))
 }

@@ -13,7 +13,7 @@ pub(super) fn lacks(
     folder: &Path,
     env: &BTreeMap<String, String>,
 ) -> Option<String> {
-    let Lacking { toolchain, is_installed } = without(program, folder, env)?;
+    let (toolchain, is_installed) = without(program, folder, env)?;
     let (name, toolchain) = (&profile.name, project::visible(&toolchain));
     let install = if is_installed {
         format!("{} --toolchain {toolchain}", profile.install)
@@ -23,27 +23,15 @@ pub(super) fn lacks(
     Some(format!("{name} is not installed for the toolchain {toolchain} ({install})"))
 }
 
-/// A toolchain without a program.
-#[derive(Debug, PartialEq)]
-struct Lacking {
-    toolchain: String,
-    is_installed: bool,
-}
-
-/// Contents of rustup's files.
-struct Rustup<'a> {
-    env: &'a BTreeMap<String, String>,
-    home: PathBuf,
-}
-
-/// Returns the toolchain chosen in a folder if it lacks the program. `None` if it has it, or if that is unknown.
-fn without(program: &Path, folder: &Path, env: &BTreeMap<String, String>) -> Option<Lacking> {
+/// Returns the toolchain chosen in a folder if it lacks the program, and whether the rest of it is installed. `None` if it
+/// has it, or if that is unknown.
+fn without(program: &Path, folder: &Path, env: &BTreeMap<String, String>) -> Option<(String, bool)> {
     if !is_stand_in(program) {
         return None;
     }
     let home = env.get("RUSTUP_HOME").map(PathBuf::from);
     let home = home.or_else(|| Some(Path::new(env.get("HOME")?).join(".rustup")))?;
-    let chosen = Rustup { env, home: home.clone() }.chosen(folder)?;
+    let chosen = env.get("RUSTUP_TOOLCHAIN").cloned().or_else(|| chosen(&home, folder))?;
     let name = program.file_name()?;
     let is_it = |path: &PathBuf| {
         path.file_name().and_then(|known| known.to_str()).is_some_and(|known| is_named(known, &chosen))
@@ -51,29 +39,24 @@ fn without(program: &Path, folder: &Path, env: &BTreeMap<String, String>) -> Opt
     let toolchains = home.join("toolchains").read_dir().ok()?.flatten().map(|entry| entry.path());
     let installed: Vec<PathBuf> = toolchains.filter(is_it).collect();
     let has_it = installed.iter().any(|toolchain| toolchain.join("bin").join(name).exists());
-    (!has_it).then_some(Lacking { toolchain: chosen, is_installed: !installed.is_empty() })
+    (!has_it).then_some((chosen, !installed.is_empty()))
 }
 
-impl Rustup<'_> {
-    /// Chooses as rustup does: by the environment, a folder override, a toolchain file, or the default.
-    fn chosen(&self, folder: &Path) -> Option<String> {
-        if let Some(name) = self.env.get("RUSTUP_TOOLCHAIN") {
-            return Some(name.clone());
+/// Chooses as rustup does: by a folder override, a toolchain file, or the default.
+fn chosen(home: &Path, folder: &Path) -> Option<String> {
+    let settings: toml::Table = std::fs::read_to_string(home.join("settings.toml")).ok()?.parse().ok()?;
+    let overrides = settings.get("overrides").and_then(toml::Value::as_table);
+    for folder in folder.ancestors() {
+        let known = overrides.and_then(|all| all.get(folder.to_str()?)).and_then(toml::Value::as_str);
+        if let Some(name) = known {
+            return Some(name.to_owned());
         }
-        let settings: toml::Table = std::fs::read_to_string(self.home.join("settings.toml")).ok()?.parse().ok()?;
-        let overrides = settings.get("overrides").and_then(toml::Value::as_table);
-        for folder in folder.ancestors() {
-            let known = overrides.and_then(|all| all.get(folder.to_str()?)).and_then(toml::Value::as_str);
-            if let Some(name) = known {
-                return Some(name.to_owned());
-            }
-            let files = ["rust-toolchain", "rust-toolchain.toml"].map(|name| folder.join(name));
-            if let Some(text) = files.iter().find_map(|file| std::fs::read_to_string(file).ok()) {
-                return named(&text, settings.get("default_toolchain"));
-            }
+        let files = ["rust-toolchain", "rust-toolchain.toml"].map(|name| folder.join(name));
+        if let Some(text) = files.iter().find_map(|file| std::fs::read_to_string(file).ok()) {
+            return named(&text, settings.get("default_toolchain"));
         }
-        settings.get("default_toolchain")?.as_str().map(str::to_owned)
     }
+    settings.get("default_toolchain")?.as_str().map(str::to_owned)
 }
 
 /// Parses the toolchain named in a file. `None` for a path, or if the file is not a toolchain file.
@@ -127,10 +110,7 @@ mod tests {
         std::os::unix::fs::symlink("rustup", &program).unwrap();
         let project = place.path().join("project");
         let env = BTreeMap::from([("RUSTUP_HOME".to_owned(), place.path().join("rustup").display().to_string())]);
-        let said = || {
-            let lacking = without(&program, &project.join("crate"), &env)?;
-            Some((lacking.toolchain, lacking.is_installed))
-        };
+        let said = || without(&program, &project.join("crate"), &env);
         assert_eq!(said(), None, "the default has it");
         write("project/rust-toolchain", "1.95.0\n");
         assert_eq!(said(), Some(("1.95.0".to_owned(), true)), "installed without the component");

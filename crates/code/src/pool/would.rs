@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::time::Duration;
 
-use super::{Options, Pool, Program, Trusts, has_mark, root_of};
+use super::{Options, Pool, Trusts, has_mark, root_of};
 use crate::search::{Scope, list};
 use crate::server::{State, profile};
 use crate::settings::CodeSettings;
@@ -16,20 +16,17 @@ pub(crate) type Would = (Option<String>, &'static str, Option<String>);
 impl Pool {
     pub(crate) fn server_for(&self, env: &BTreeMap<String, String>, root: &Path, family: &'static str) -> Would {
         let Some(options) = self.options() else {
-            return (
-                None,
-                State::Absent.word(),
-                Some("no language server is asked here: uses stay unverified".to_owned()),
-            );
+            let why = "no language server is asked here: uses stay unverified".to_owned();
+            return (None, State::Absent.word(), Some(why));
         };
         let marks = profile::all().iter().find(|profile| profile.family == family);
         let at = marks.map_or_else(|| root.to_owned(), |profile| root_of(root, Path::new(""), profile));
         match self.program(options, env, root, &at, family) {
-            Program::Runs { command, .. } if crate::haskell::is_judged_by_ghc(family) => {
+            Ok((_, command)) if crate::haskell::is_judged_by_ghc(family) => {
                 (command.into_iter().next(), self.haskell().state(root), None)
             }
-            Program::Runs { command, .. } => (command.into_iter().next(), "not_started", None),
-            Program::None { named, state, text, .. } => (named, state.word(), Some(text)),
+            Ok((_, command)) => (command.into_iter().next(), "not_started", None),
+            Err(none) => (none.named, none.state.word(), Some(none.text)),
         }
     }
 }

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use process::{Group, Ladder};
 use tokio::sync::{mpsc, watch};
 
-use super::life::{Ending, Life};
+use super::life::Life;
 use super::{Order, ServerSnapshot, Start, State};
 use crate::journal::Record;
 
@@ -17,14 +17,6 @@ pub(super) struct Actor {
     pub life: u64,
     /// Number of crashes since it was last ready.
     deaths: usize,
-    /// True if it waits for memory rather than for a question.
-    is_held: bool,
-}
-
-/// Event that ends a pause.
-enum Next {
-    Again,
-    End,
 }
 
 impl Actor {
@@ -34,7 +26,7 @@ impl Actor {
         shown: watch::Sender<ServerSnapshot>,
         group: watch::Sender<Option<Group>>,
     ) -> Actor {
-        Actor { start, orders, shown, group, life: 0, deaths: 0, is_held: false }
+        Actor { start, orders, shown, group, life: 0, deaths: 0 }
     }
 
     pub(super) async fn run(mut self) {
@@ -43,36 +35,15 @@ impl Actor {
             self.show(State::Starting, |seen| {
                 (seen.canary, seen.trouble, seen.started) = (None, None, Some(Instant::now()));
             });
-            let over = Life::begin(&mut self).await;
-            let next = match over {
-                Ending::Ended => return,
-                Ending::Parked => self.rest(State::Parked, None).await,
-                Ending::Held => {
-                    self.is_held = true;
-                    self.rest(State::Parked, None).await
-                }
-                Ending::OverBudget => self.rest(State::OverBudget, None).await,
-                // The pool tries it again with a new actor.
-                Ending::CannotStart { exit, stderr } => self.rest(State::CannotStart { exit, stderr }, None).await,
-                Ending::Crashed { exit, stderr } => {
-                    let retry_in = self.pause();
-                    self.rest(State::Crashed { exit, stderr, retry_in }, retry_in).await
-                }
-                Ending::Hung => {
-                    let retry_in = self.pause();
-                    self.rest(State::Hung { retry_in }, retry_in).await
-                }
-            };
-            if let Next::End = next {
+            let Some(mut over) = Life::begin(&mut self).await else { return };
+            if let State::Crashed { retry_in, .. } | State::Hung { retry_in } = &mut over {
+                self.deaths += 1;
+                *retry_in = self.start.timing.restarts.get(self.deaths - 1).copied();
+            }
+            if !self.rest(over).await {
                 return;
             }
         }
-    }
-
-    /// Returns the delay before the next restart; `None` after the last one.
-    fn pause(&mut self) -> Option<Duration> {
-        self.deaths += 1;
-        self.start.timing.restarts.get(self.deaths - 1).copied()
     }
 
     /// Resets the count of crashes, because the server was ready.
@@ -80,9 +51,13 @@ impl Actor {
         self.deaths = 0;
     }
 
-    /// Waits while no program runs.
-    async fn rest(&mut self, state: State, retry_in: Option<Duration>) -> Next {
+    /// Waits while no program runs. Returns true if it is to start again, false if this actor ends.
+    async fn rest(&mut self, state: State) -> bool {
         let is_parked = state == State::Parked;
+        let retry_in = match state {
+            State::Crashed { retry_in, .. } | State::Hung { retry_in } => retry_in,
+            _ => None,
+        };
         self.show(state, |seen| seen.pid = None);
         let again = async {
             match retry_in {
@@ -93,25 +68,16 @@ impl Actor {
         tokio::pin!(again);
         loop {
             tokio::select! {
-                () = &mut again => return Next::Again,
+                () = &mut again => return true,
                 order = self.orders.recv() => match order {
                     Some(Order::Open { reply, .. }) => {
                         let _ = reply.send(None);
-                        if is_parked && !self.is_held {
-                            return Next::Again;
+                        if is_parked {
+                            return true;
                         }
                     }
-                    Some(Order::Wake) if is_parked => {
-                        self.is_held = false;
-                        return Next::Again;
-                    }
-                    Some(Order::Release) if is_parked => {
-                        self.is_held = false;
-                        // A question that has just arrived sees this state, and asks again.
-                        self.show(State::Parked, |_| {});
-                    }
-                    Some(Order::Doubt | Order::LookBeyond(_) | Order::Park | Order::Hold | Order::Wake | Order::Release | Order::OverBudget) => {}
-                    Some(Order::End) | None => return Next::End,
+                    Some(Order::Doubt | Order::Park | Order::OverBudget) => {}
+                    Some(Order::End) | None => return false,
                 },
             }
         }

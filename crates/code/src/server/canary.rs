@@ -1,6 +1,7 @@
 //! Readiness probes: definitions with uses in other files that the syntax tier identifies with certainty. A server that
 //! does not name all of these uses has not read the whole project.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -11,6 +12,7 @@ use super::Canary;
 use super::documents::Document;
 use crate::answer::{LineOptions, Site, find};
 use crate::lsp::{Client, Encoding, Positions, locations, of_path};
+use crate::named::is_among;
 use crate::search::{MAX_PARSED, Scope, list, read};
 use crate::syntax::{C_AND_CPP, Class, Kind, Language, SCRIPTS, declarations, family, names_module};
 
@@ -89,45 +91,9 @@ fn certain(root: &Path, scope: &Scope, files: &[PathBuf]) -> Vec<Probe> {
 }
 
 /// Words in file or directory names that usually mark platform-specific code.
-const MACHINES: &[&str] = &[
-    "windows",
-    "win",
-    "win32",
-    "unix",
-    "linux",
-    "darwin",
-    "macos",
-    "ios",
-    "android",
-    "freebsd",
-    "netbsd",
-    "openbsd",
-    "solaris",
-    "illumos",
-    "aix",
-    "plan9",
-    "dragonfly",
-    "js",
-    "wasm",
-    "wasip1",
-    "wasi",
-    "wasm32",
-    "386",
-    "amd64",
-    "x86",
-    "arm",
-    "arm64",
-    "aarch64",
-    "loong64",
-    "mips",
-    "mipsle",
-    "mips64",
-    "mips64le",
-    "ppc64",
-    "ppc64le",
-    "riscv64",
-    "s390x",
-];
+const MACHINES: &str = "windows win win32 unix linux darwin macos ios android freebsd netbsd openbsd solaris illumos aix plan9 \
+                        dragonfly js wasm wasip1 wasi wasm32 386 amd64 x86 arm arm64 aarch64 loong64 mips mipsle mips64 \
+                        mips64le ppc64 ppc64le riscv64 s390x";
 
 /// True if some builds leave out the file or parts of it, judged by its path and text. A server that does not name a
 /// use in there may be right.
@@ -138,14 +104,14 @@ fn is_conditional(path: &Path, language: Language, text: &[u8]) -> bool {
     let folder = path.parent().and_then(|folder| folder.file_name()).and_then(|name| name.to_str()).unwrap_or_default();
     match language {
         Language::Go => {
-            stem.split('_').skip(1).any(|word| MACHINES.contains(&word))
+            stem.split('_').skip(1).any(|word| is_among(MACHINES, word))
                 || lines.any(|line| line.starts_with("//go:build") || line.starts_with("// +build"))
         }
         Language::Rust => {
             let mut all = [stem.as_str(), folder].into_iter().flat_map(|name| name.split('_'));
             let is_test = |rest: &str| rest.starts_with("(test)]");
             let is_other = |rest: &str| !is_test(rest);
-            all.any(|word| MACHINES.contains(&word))
+            all.any(|word| is_among(MACHINES, word))
                 || text.split("[cfg").skip(1).any(is_other)
                 || ["cfg_if!", "cfg_select!"].iter().any(|word| text.contains(word))
         }
@@ -281,13 +247,8 @@ pub(super) async fn ask(client: &Client, encoding: Encoding, probes: &[Probe], w
 
 /// Returns agreement, with the names of the probes. A C function that is declared and defined in two files is listed once.
 fn agrees(probes: &[Probe]) -> Canary {
-    let mut names: Vec<String> = Vec::new();
-    for probe in probes {
-        if !names.contains(&probe.name) {
-            names.push(probe.name.clone());
-        }
-    }
-    Canary::Agrees(names)
+    let names: BTreeSet<&String> = probes.iter().map(|probe| &probe.name).collect();
+    Canary::Agrees(names.into_iter().cloned().collect())
 }
 
 #[cfg(test)]

@@ -2,30 +2,24 @@
 //!
 //! - `state`: the states, and the server's own signals.
 //! - `canary`: readiness probes for a server that reports that it is ready.
-//! - `beyond`: files that the server reads but the watcher does not cover.
 //! - `documents`: the open documents, with the same texts that the syntax tier read.
 //! - `profile`: differences between servers, as data.
 //! - `scratch`: directories for temporary files.
-//! - `settled`: decides whether one round of questions is enough.
-//! - `start_files`: the files that decide whether it can start.
 //!
 //! Start with `actor.rs`. The meaning of answers is decided elsewhere.
 
 mod actor;
-mod beyond;
 pub(crate) mod canary;
 mod documents;
 mod life;
 pub(crate) mod profile;
 mod scratch;
-mod settled;
 mod start;
-mod start_files;
 mod state;
 
-use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
@@ -35,8 +29,6 @@ use tokio::sync::{Semaphore, mpsc, oneshot, watch};
 pub(crate) use documents::Document;
 pub(crate) use profile::Profile;
 pub use scratch::sweep_scratch;
-pub(crate) use settled::Certainty;
-use start_files::StartFiles;
 pub(crate) use state::State;
 
 use crate::journal::Record;
@@ -140,6 +132,30 @@ impl Canary {
     }
 }
 
+/// Whether one round of questions is enough: the probes agreed, or two equal rounds confirmed a use that only a loaded server
+/// can know. Replaced after each change of files.
+#[derive(Debug, Clone)]
+pub(crate) struct Certainty(Arc<AtomicBool>);
+
+impl Certainty {
+    pub(crate) fn new(is_enough: bool) -> Certainty {
+        Certainty(Arc::new(AtomicBool::new(is_enough)))
+    }
+
+    pub(crate) fn is_enough(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn confirm(&self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+
+    /// True if both refer to the same changes.
+    pub(crate) fn is_same(&self, other: &Certainty) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+}
+
 /// A connection on which questions can be asked.
 #[derive(Clone)]
 pub(crate) struct Session {
@@ -157,17 +173,10 @@ pub(crate) enum Order {
         documents: Vec<Document>,
         reply: oneshot::Sender<Option<Session>>,
     },
-    /// Check these files of the project, which are not watched. Changes are delivered before the next documents.
-    LookBeyond(BTreeSet<PathBuf>),
     /// The server missed a use: repeat the readiness probes.
     Doubt,
     /// Stop the server until the next question, or permanently.
     Park,
-    /// Stop the server although it is in use. The question waits until there is memory for it.
-    Hold,
-    /// Resume a held server, for the waiting question or for the next one.
-    Wake,
-    Release,
     OverBudget,
     End,
 }
@@ -182,7 +191,6 @@ pub(crate) struct Server {
     seen: watch::Receiver<ServerSnapshot>,
     group: watch::Receiver<Option<process::Group>>,
     questions: Arc<Mutex<Questions>>,
-    start_files: Arc<StartFiles>,
 }
 
 /// Questions to a server.
@@ -204,8 +212,8 @@ impl Drop for Asking {
     }
 }
 
-/// Time before a server that failed to start is tried again although nothing changed.
-pub(crate) const TRIED_EVERY: Duration = Duration::from_secs(60);
+/// Time before a server that failed to start is tried again.
+pub(crate) const TRIED_EVERY: Duration = Duration::from_secs(10);
 /// Capacity of the order queue. Each waiting question has one order.
 const ORDERS: usize = 64;
 
@@ -226,10 +234,9 @@ impl Server {
         };
         let (shown, seen) = watch::channel(seen);
         let (profile, root, worktree) = (start.profile.clone(), start.root.clone(), start.worktree.clone());
-        let start_files = Arc::new(StartFiles::collect(&start));
         tokio::spawn(actor::Actor::new(start, taken, shown, group).run());
         let questions = Arc::new(Mutex::new(Questions { asking: 0, last: Instant::now() }));
-        Server { profile, root, worktree, orders, seen, group: group_seen, questions, start_files }
+        Server { profile, root, worktree, orders, seen, group: group_seen, questions }
     }
 
     /// Counts a question until the returned guard is dropped.
@@ -244,11 +251,10 @@ impl Server {
         (questions.asking, questions.last.elapsed())
     }
 
-    /// True if the server failed to start and another attempt may succeed.
+    /// True if the server failed to start and may be tried again.
     pub(crate) fn may_start_now(&self) -> bool {
         let seen = self.seen.borrow();
-        matches!(seen.state, State::CannotStart { .. })
-            && (seen.since.elapsed() >= TRIED_EVERY || self.start_files.have_changed())
+        matches!(seen.state, State::CannotStart { .. }) && seen.since.elapsed() >= TRIED_EVERY
     }
 
     /// Returns the features missing without a marker file, and how to get one.

@@ -9,8 +9,8 @@ use serde_json::{Map, Value};
 use crate::syntax::{C_AND_CPP, Language, family};
 
 /// A kind of language server.
-#[derive(Debug, Clone, PartialEq, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
 pub(crate) struct Profile {
     /// Name of the server, and of its table in the settings.
     pub name: String,
@@ -19,26 +19,21 @@ pub(crate) struct Profile {
     pub command: Vec<String>,
     /// Files to copy: the first one that exists at the root is copied into the server's private directory, `{own}` in
     /// its arguments.
-    #[serde(default)]
     pub copies: Vec<String>,
     /// Command to use if none of these files exists.
-    #[serde(default)]
     pub without_copies: Vec<String>,
     /// Marker files of a root directory, as relative paths.
     pub roots: Vec<String>,
     /// Features missing without a marker file, and how to get one.
     pub without_roots: Option<String>,
     /// Directories of a checkout that may contain the program, relative to the root.
-    #[serde(default)]
     pub local: Vec<String>,
     pub signal: Signal,
     /// Extensions of files that other files include. The server detects their changes by size and a time in seconds;
     /// only documents opened after a change are certain to read them again.
-    #[serde(default)]
     pub included: Vec<String>,
     /// True if the server caches texts by modification time alone and reuses them when a file is closed. A file with
     /// the modification time of an earlier text therefore stays open.
-    #[serde(default)]
     pub keeps_by_time: bool,
     /// Project code that the server runs, as the end of a sentence. Such a server starts only in a trusted project.
     /// Otherwise the profile states why the server runs nothing.
@@ -52,11 +47,9 @@ pub(crate) struct Profile {
     /// First version that includes a language server.
     pub least: Option<u32>,
     /// Settings by section.
-    #[serde(default)]
     pub settings: Map<String, Value>,
     /// Optional settings that let it judge more.
     pub wider: Option<Wider>,
-    #[serde(default)]
     pub rules: Rules,
 }
 
@@ -114,10 +107,11 @@ pub(crate) struct Wider {
 }
 
 /// Signal by which a server reports that it has loaded everything.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Signal {
     /// No signal.
+    #[default]
     None,
     /// `experimental/serverStatus` with `quiescent`.
     Status,

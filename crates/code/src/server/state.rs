@@ -81,10 +81,8 @@ impl State {
             State::Crashed { retry_in, .. } | State::Hung { retry_in } => retry_in.is_some(),
         }
     }
-}
 
-/// True if its program is running.
-impl State {
+    /// True if its program is running.
     pub(crate) fn is_up(&self) -> bool {
         matches!(self, State::Starting | State::Loading { .. } | State::Ready | State::Doubtful)
     }

@@ -10,6 +10,7 @@ use serde::Serialize;
 use tree_sitter::Node;
 
 pub(crate) use self::classes::MadeBy;
+use crate::named::is_among;
 use crate::syntax::{Declaration, Kind, Language, named_children, parse};
 
 /// A field.
@@ -364,24 +365,8 @@ impl Reading<'_> {
 
 /// Returns the node that declares the name at an offset: the nearest one larger than the name.
 fn around(root: Node<'_>, at: usize, length: usize) -> Option<Node<'_>> {
-    let mut node = root.named_descendant_for_byte_range(at, at + length)?;
-    loop {
-        node = node.parent()?;
-        let wraps = matches!(
-            node.kind(),
-            "field_name"
-                | "pointer_declarator"
-                | "array_declarator"
-                | "function_declarator"
-                | "parenthesized_declarator"
-                | "init_declarator"
-                | "reference_declarator"
-                | "bitfield_clause"
-                | "attribute"
-                | "prefix_id"
-        );
-        if !wraps {
-            return Some(node);
-        }
-    }
+    const WRAPPERS: &str = "field_name pointer_declarator array_declarator function_declarator parenthesized_declarator \
+                            init_declarator reference_declarator bitfield_clause attribute prefix_id";
+    let name = root.named_descendant_for_byte_range(at, at + length)?;
+    std::iter::successors(name.parent(), Node::parent).find(|node| !is_among(WRAPPERS, node.kind()))
 }

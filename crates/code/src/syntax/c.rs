@@ -6,22 +6,16 @@ use super::declaration::Kind;
 use super::rules::{Rule, Table, direct, through};
 use super::trail::{Declared, Trail, children_in};
 use super::{Class, Grammar};
+use crate::named::is_among;
 
-const NAMES: &[&str] = &[
-    "identifier",
-    "type_identifier",
-    "field_identifier",
-    "namespace_identifier",
-    "operator_name",
-    "destructor_name",
-    "primitive_type",
-];
+const NAMES: &str = "identifier type_identifier field_identifier namespace_identifier operator_name destructor_name \
+                     primitive_type";
 
 pub(super) static C: Grammar = grammar(|| tree_sitter_c::LANGUAGE.into());
 pub(super) static CPP: Grammar = grammar(|| tree_sitter_cpp::LANGUAGE.into());
 
 const fn grammar(language: fn() -> tree_sitter::Language) -> Grammar {
-    Grammar { language, names: NAMES, declared, classify, alias }
+    Grammar { language, names: NAMES, declared, classify, alias: |_| None }
 }
 
 const RULES: &Table = &[
@@ -116,11 +110,6 @@ pub(super) fn is_parameter_of_macro(trail: &Trail<'_, '_>) -> bool {
     })
 }
 
-/// Returns the alias of `using Other = geo::Circle;` and `namespace g = geo;`.
-fn alias(_: &Trail<'_, '_>) -> Option<String> {
-    None
-}
-
 /// Returns the name at the end of a chain of declarators, its scopes, and whether it names a function.
 fn declarator<'t>(trail: &Trail<'_, 't>, node: Node<'t>) -> Option<(Node<'t>, Vec<String>, bool)> {
     let (mut node, mut within, mut is_function, mut is_pointer) = (node, Vec::new(), false, false);
@@ -141,7 +130,7 @@ fn declarator<'t>(trail: &Trail<'_, 't>, node: Node<'t>) -> Option<(Node<'t>, Ve
             }
             "parenthesized_declarator" | "reference_declarator" | "variadic_declarator" => node.named_child(0)?,
             "init_declarator" | "pointer_declarator" | "array_declarator" => node.child_by_field_name("declarator")?,
-            kind if NAMES.contains(&kind) => {
+            kind if is_among(NAMES, kind) => {
                 return Some((node, within, is_function && !is_pointer));
             }
             _ => return None,

@@ -9,56 +9,26 @@ use tree_sitter::{Node, TreeCursor};
 
 use super::trail::{Step, Trail};
 use super::{Language, parse};
+use crate::named::{is_among, named};
 
-/// Kind of a declaration.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize, Serialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-#[schemars(inline)]
-pub enum Kind {
-    Function,
-    Method,
-    Struct,
-    Enum,
-    Union,
-    Class,
-    Interface,
-    Type,
-    Constructor,
-    Field,
-    Constant,
-    Variable,
-    Module,
-    Macro,
-    /// An implementation for a type. It does not define the type's name.
-    Impl,
-    /// A declaration that does not parse, but that the language server reports.
-    #[serde(skip)]
-    Unknown,
+named! {
+    /// Kind of a declaration.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize, Serialize, JsonSchema)]
+    #[serde(rename_all = "snake_case")]
+    #[schemars(inline)]
+    pub enum Kind by word {
+        Function = "function", Method = "method", Struct = "struct", Enum = "enum", Union = "union", Class = "class",
+        Interface = "interface", Type = "type", Constructor = "constructor", Field = "field", Constant = "constant",
+        Variable = "variable", Module = "module", Macro = "macro",
+        /// An implementation for a type. It does not define the type's name.
+        Impl = "impl",
+        /// A declaration that does not parse, but that the language server reports.
+        #[serde(skip)]
+        Unknown = "unknown",
+    }
 }
 
 impl Kind {
-    /// Returns the name used in results.
-    pub fn word(self) -> &'static str {
-        match self {
-            Kind::Function => "function",
-            Kind::Method => "method",
-            Kind::Struct => "struct",
-            Kind::Enum => "enum",
-            Kind::Union => "union",
-            Kind::Class => "class",
-            Kind::Interface => "interface",
-            Kind::Type => "type",
-            Kind::Constructor => "constructor",
-            Kind::Field => "field",
-            Kind::Constant => "constant",
-            Kind::Variable => "variable",
-            Kind::Module => "module",
-            Kind::Macro => "macro",
-            Kind::Impl => "impl",
-            Kind::Unknown => "unknown",
-        }
-    }
-
     /// True if declarations inside name it as their container.
     fn encloses(self) -> bool {
         !matches!(self, Kind::Field | Kind::Type | Kind::Macro)
@@ -281,23 +251,16 @@ fn merged(language: Language, all: Vec<Declaration>) -> Vec<Declaration> {
 
 /// Returns the range of a declaration including wrappers: `export`, decorators, templates, the statement.
 pub(super) fn extent(trail: &Trail<'_, '_>) -> Range<usize> {
-    const WRAPPERS: &[&str] = &[
-        // `res.send = function send(body) {}`.
-        "assignment_expression",
-        "export_statement",
-        "decorated_definition",
-        "template_declaration",
-        "ambient_declaration",
-        "expression_statement",
-    ];
+    // The assignment of `res.send = function send(body) {}` counts.
+    const WRAPPERS: &str = "assignment_expression export_statement decorated_definition template_declaration \
+                            ambient_declaration expression_statement";
     // These nodes wrap one declaration or a list of them.
-    const LISTS: &[&str] =
-        &["type_declaration", "lexical_declaration", "variable_declaration", "const_declaration", "var_declaration"];
+    const LISTS: &str = "type_declaration lexical_declaration variable_declaration const_declaration var_declaration";
     let mut node = trail.node();
     for up in 1..trail.steps.len() {
         let Some(parent) = trail.up(up) else { break };
-        let only = LISTS.contains(&parent.kind()) && parent.named_child_count() == 1;
-        if !only && !WRAPPERS.contains(&parent.kind()) {
+        let only = is_among(LISTS, parent.kind()) && parent.named_child_count() == 1;
+        if !only && !is_among(WRAPPERS, parent.kind()) {
             break;
         }
         node = parent;

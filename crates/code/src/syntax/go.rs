@@ -9,7 +9,7 @@ use super::{Class, Grammar};
 
 pub(super) static GRAMMAR: Grammar = Grammar {
     language: || tree_sitter_go::LANGUAGE.into(),
-    names: &["identifier", "type_identifier", "field_identifier", "package_identifier"],
+    names: "identifier type_identifier field_identifier package_identifier",
     declared,
     classify,
     alias: |_| None,

@@ -6,10 +6,11 @@ use super::declaration::Kind;
 use super::rules::is_upper;
 use super::trail::{Declared, Trail, children_in, named_children};
 use super::{Class, Grammar};
+use crate::named::is_among;
 
 pub(super) static GRAMMAR: Grammar = Grammar {
     language: || tree_sitter_haskell::LANGUAGE.into(),
-    names: &["variable", "constructor", "name", "operator", "constructor_operator", "module_id"],
+    names: "variable constructor name operator constructor_operator module_id",
     declared,
     classify,
     alias: |_| None,
@@ -102,26 +103,17 @@ enum Where {
     Type,
 }
 
+/// Declarations of types.
+const HEADS: &str = "data_type newtype class instance type_synonym type_family type_instance data_family data_instance \
+                     equation deriving_instance";
+
 /// Returns the kind of context of the node `up` steps above.
 fn place(trail: &Trail<'_, '_>, up: usize) -> Where {
     for up in up..trail.steps.len() - 1 {
         match (trail.kind(up + 1), trail.field(up)) {
             ("view_pattern", "expression") => return Where::Expression,
             ("function", "patterns") | (_, "pattern" | "patterns" | "synonym") => {
-                let in_head = matches!(
-                    trail.kind(up + 1),
-                    "data_type"
-                        | "newtype"
-                        | "class"
-                        | "instance"
-                        | "type_synonym"
-                        | "type_family"
-                        | "type_instance"
-                        | "data_family"
-                        | "data_instance"
-                        | "equation"
-                        | "deriving_instance"
-                );
+                let in_head = is_among(HEADS, trail.kind(up + 1));
                 let of_synonym = trail.nearest(&["pattern_synonym"]).is_some();
                 return if in_head && !of_synonym { Where::Type } else { Where::Pattern };
             }

@@ -5,6 +5,7 @@ use std::ops::Range;
 use tree_sitter::Node;
 
 use super::trail::{Trail, named_children, text_of};
+use crate::named::is_among;
 
 /// The context of a declaration.
 #[derive(Debug, Clone, Default)]
@@ -61,33 +62,20 @@ enum Kind {
     Other,
 }
 
+const CLASSES: &str = "class_definition class_declaration abstract_class_declaration class interface_declaration \
+                       class_specifier struct_specifier impl_item trait_item";
+const FUNCTIONS: &str = "function_definition lambda method_definition function_declaration arrow_function \
+                         function_expression generator_function_declaration lambda_expression function_item";
+const MEMBERS: &str = "public_field_definition field_definition abstract_method_signature method_signature \
+                       function_signature_item";
+
 fn kind(word: &str) -> Kind {
     match word {
-        "class_definition"
-        | "class_declaration"
-        | "abstract_class_declaration"
-        | "class"
-        | "interface_declaration"
-        | "class_specifier"
-        | "struct_specifier"
-        | "impl_item"
-        | "trait_item" => Kind::Class,
-        "function_definition"
-        | "lambda"
-        | "method_definition"
-        | "function_declaration"
-        | "arrow_function"
-        | "function_expression"
-        | "generator_function_declaration"
-        | "lambda_expression"
-        | "function_item" => Kind::Function,
         "object_type" => Kind::Literal,
         "mod_item" => Kind::Module,
-        "public_field_definition"
-        | "field_definition"
-        | "abstract_method_signature"
-        | "method_signature"
-        | "function_signature_item" => Kind::Member,
+        _ if is_among(CLASSES, word) => Kind::Class,
+        _ if is_among(FUNCTIONS, word) => Kind::Function,
+        _ if is_among(MEMBERS, word) => Kind::Member,
         _ => Kind::Other,
     }
 }

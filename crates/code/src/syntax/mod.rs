@@ -29,6 +29,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tree_sitter::{Node, ParseOptions, ParseState, Parser, Tree};
 
+use crate::named::named;
+
 pub(crate) use c::is_pure_virtual;
 pub use declaration::Kind;
 pub(crate) use declaration::{Container, Declaration, declarations, described, implemented, shortened};
@@ -43,75 +45,27 @@ pub(crate) use trail::named_children;
 use trail::{Declared, Trail};
 pub(crate) use trees::unkept;
 
-/// Role of a name at its position.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize, Serialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-#[schemars(inline)]
-pub enum Class {
-    Call,
-    Value,
-    Import,
-    Export,
-    Signature,
-    Type,
-    Pattern,
-    Construct,
-    Binding,
-    FieldRead,
-    FieldWrite,
-    Mention,
-}
-
-impl Class {
-    /// All classes.
-    pub const ALL: [Class; 12] = [
-        Class::Call,
-        Class::Value,
-        Class::Import,
-        Class::Export,
-        Class::Signature,
-        Class::Type,
-        Class::Pattern,
-        Class::Construct,
-        Class::Binding,
-        Class::FieldRead,
-        Class::FieldWrite,
-        Class::Mention,
-    ];
-
-    /// Returns the name used in results.
-    pub fn word(self) -> &'static str {
-        match self {
-            Class::Call => "call",
-            Class::Value => "value",
-            Class::Import => "import",
-            Class::Export => "export",
-            Class::Signature => "signature",
-            Class::Type => "type",
-            Class::Pattern => "pattern",
-            Class::Construct => "construct",
-            Class::Binding => "binding",
-            Class::FieldRead => "field_read",
-            Class::FieldWrite => "field_write",
-            Class::Mention => "mention",
-        }
+named! {
+    /// Role of a name at its position.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize, Serialize, JsonSchema)]
+    #[serde(rename_all = "snake_case")]
+    #[schemars(inline)]
+    pub enum Class by word {
+        Call = "call", Value = "value", Import = "import", Export = "export", Signature = "signature", Type = "type",
+        Pattern = "pattern", Construct = "construct", Binding = "binding", FieldRead = "field_read",
+        FieldWrite = "field_write", Mention = "mention",
     }
 }
 
-/// Language of a file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-#[schemars(inline)]
-pub enum Language {
-    Rust,
-    Python,
-    TypeScript,
-    Tsx,
-    JavaScript,
-    Go,
-    C,
-    Cpp,
-    Haskell,
+named! {
+    /// Language of a file.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
+    #[serde(rename_all = "lowercase")]
+    #[schemars(inline)]
+    pub enum Language by word {
+        Rust = "Rust", Python = "Python", TypeScript = "TypeScript", Tsx = "TypeScript", JavaScript = "JavaScript",
+        Go = "Go", C = "C", Cpp = "C++", Haskell = "Haskell",
+    }
 }
 
 /// Names of the families with more than one language.
@@ -135,8 +89,8 @@ pub(crate) fn has_bound_methods(language: Language) -> bool {
 /// Rules for reading the tree of a language.
 struct Grammar {
     language: fn() -> tree_sitter::Language,
-    /// Node kinds of the leaves that are names.
-    names: &'static [&'static str],
+    /// Node kinds of the leaves that are names, separated by blanks.
+    names: &'static str,
     /// Returns the declarations of the node at the end of the trail.
     declared: for<'t> fn(&Trail<'_, 't>) -> Vec<Declared<'t>>,
     /// Returns the role of the name at the end of the trail; `None` if it is not a name (a lifetime, a label).
@@ -145,21 +99,9 @@ struct Grammar {
     alias: fn(&Trail<'_, '_>) -> Option<String>,
 }
 
-/// Texts that do not occur in C headers.
-const OF_CPP: [&str; 12] = [
-    "::",
-    ": public",
-    "class ",
-    "constexpr ",
-    "namespace ",
-    "nullptr",
-    "operator",
-    "private:",
-    "protected:",
-    "public:",
-    "template",
-    "virtual ",
-];
+/// Texts that do not occur in C headers, separated by bars.
+const OF_CPP: &str =
+    "::|: public|class |constexpr |namespace |nullptr|operator|private:|protected:|public:|template|virtual ";
 
 impl Language {
     /// Determines the language of a file by its name; for a header, by its contents.
@@ -167,7 +109,7 @@ impl Language {
         let language = Language::by_name(path)?;
         let is_header = path.extension().is_some_and(|extension| extension == "h");
         let has = |what: &str| memchr::memmem::find(text, what.as_bytes()).is_some();
-        Some(if is_header && (OF_CPP.into_iter().any(has)) { Language::Cpp } else { language })
+        Some(if is_header && OF_CPP.split('|').any(has) { Language::Cpp } else { language })
     }
 
     /// Determines the language of a file by its name alone.
@@ -190,20 +132,6 @@ impl Language {
 
     /// The supported languages, for messages.
     pub(crate) const KNOWN: &str = "Haskell, Rust, Python, TypeScript, JavaScript, Go, C and C++";
-
-    /// Returns the name for messages.
-    pub(crate) fn word(self) -> &'static str {
-        match self {
-            Language::Rust => "Rust",
-            Language::Python => "Python",
-            Language::TypeScript | Language::Tsx => "TypeScript",
-            Language::JavaScript => "JavaScript",
-            Language::Go => "Go",
-            Language::C => "C",
-            Language::Cpp => "C++",
-            Language::Haskell => "Haskell",
-        }
-    }
 
     fn grammar(self) -> &'static Grammar {
         match self {

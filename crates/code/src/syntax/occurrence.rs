@@ -10,6 +10,7 @@ use super::marks::{Marks, marks};
 use super::rules::is_word;
 use super::trail::{Step, Trail};
 use super::{Class, Language, parse, unread_lines};
+use crate::named::is_among;
 
 /// A name at one position of a file.
 #[derive(Debug, Clone)]
@@ -33,6 +34,21 @@ pub(crate) struct Occurrence {
 }
 
 impl Occurrence {
+    /// Returns a name of which only the class and its surroundings are known.
+    pub(crate) fn new(bytes: Range<usize>, class: Class, enclosing: Vec<Container>) -> Occurrence {
+        Occurrence {
+            bytes,
+            class,
+            enclosing,
+            declares: None,
+            alias: None,
+            is_broken: false,
+            tokens: None,
+            is_member: false,
+            is_qualified: false,
+        }
+    }
+
     /// True if an embedded field of Go is declared here. It is also a use of its type, whose name it has.
     pub(crate) fn embeds(&self) -> bool {
         self.class == Class::Type && self.declares.as_ref().is_some_and(|declares| declares.kind == Kind::Field)
@@ -166,18 +182,8 @@ pub(crate) fn parsed_at(language: Language, text: &[u8], places: &[Range<usize>]
 fn occurrence(language: Language, trail: &Trail<'_, '_>) -> Option<Occurrence> {
     let grammar = language.grammar();
     let (node, bytes) = (trail.node(), trail.at.0..trail.at.1);
-    let plain = |class| Occurrence {
-        bytes: bytes.clone(),
-        class,
-        enclosing: containers(language, trail),
-        declares: None,
-        alias: None,
-        is_broken: false,
-        tokens: None,
-        is_member: false,
-        is_qualified: false,
-    };
-    let is_name = grammar.names.contains(&node.kind()) && node.byte_range() == bytes;
+    let plain = |class| Occurrence::new(bytes.clone(), class, containers(language, trail));
+    let is_name = is_among(grammar.names, node.kind()) && node.byte_range() == bytes;
     if !is_name {
         // The body of a C macro is one token.
         let is_undefined = || trail.up(1).is_some_and(|parent| trail.text_of(parent).starts_with("#undef"));

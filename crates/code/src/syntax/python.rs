@@ -6,7 +6,7 @@ use super::trail::{Declared, Trail, named_children};
 use super::{Class, Grammar};
 
 pub(super) static GRAMMAR: Grammar =
-    Grammar { language: || tree_sitter_python::LANGUAGE.into(), names: &["identifier"], declared, classify, alias };
+    Grammar { language: || tree_sitter_python::LANGUAGE.into(), names: "identifier", declared, classify, alias };
 
 const IMPORTS: &[&str] = &["import_statement", "import_from_statement", "future_import_statement"];
 

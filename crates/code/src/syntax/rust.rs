@@ -7,10 +7,11 @@ use super::declaration::Kind;
 use super::rules::{Rule, Table, around, direct, in_tokens, is_upper, is_word, through};
 use super::trail::{Declared, Trail};
 use super::{Class, Grammar};
+use crate::named::is_among;
 
 pub(super) static GRAMMAR: Grammar = Grammar {
     language: || tree_sitter_rust::LANGUAGE.into(),
-    names: &["identifier", "type_identifier", "primitive_type", "field_identifier", "shorthand_field_identifier"],
+    names: "identifier type_identifier primitive_type field_identifier shorthand_field_identifier",
     declared,
     classify,
     alias,
@@ -215,34 +216,14 @@ fn bare_type(text: &str) -> String {
 }
 
 /// Macros whose arguments are expressions, patterns or text.
-const OF_EXPRESSIONS: &[&str] = &[
-    "assert",
-    "assert_eq",
-    "assert_ne",
-    "dbg",
-    "debug_assert",
-    "debug_assert_eq",
-    "debug_assert_ne",
-    "eprint",
-    "eprintln",
-    "format",
-    "format_args",
-    "matches",
-    "panic",
-    "print",
-    "println",
-    "todo",
-    "unimplemented",
-    "unreachable",
-    "vec",
-    "write",
-    "writeln",
-];
+const OF_EXPRESSIONS: &str = "assert assert_eq assert_ne dbg debug_assert debug_assert_eq debug_assert_ne eprint eprintln \
+                              format format_args matches panic print println todo unimplemented unreachable vec write \
+                              writeln";
 
 /// True if the macro tokens around a name are ordinary code: the arguments of macros that take expressions, and the
 /// body of a macro definition.
 pub(super) fn in_code(trail: &Trail<'_, '_>) -> bool {
-    let is_known = |node: Node<'_>| OF_EXPRESSIONS.contains(&&*trail.text_of(node));
+    let is_known = |node: Node<'_>| is_among(OF_EXPRESSIONS, &trail.text_of(node));
     (0..trail.steps.len()).all(|up| {
         let (Some(tree), above) = (trail.up(up), trail.up(up + 1)) else { return true };
         if tree.kind() != "token_tree" {

@@ -7,15 +7,10 @@ use super::default_imports::DEFAULT;
 use super::rules::{Rule, Table, around, direct, is_word, through};
 use super::trail::{Declared, Trail, named_children};
 use super::{Class, Grammar};
+use crate::named::is_among;
 
-const NAMES: &[&str] = &[
-    "identifier",
-    "type_identifier",
-    "property_identifier",
-    "private_property_identifier",
-    "shorthand_property_identifier",
-    "shorthand_property_identifier_pattern",
-];
+const NAMES: &str = "identifier type_identifier property_identifier private_property_identifier \
+                     shorthand_property_identifier shorthand_property_identifier_pattern";
 
 pub(super) static JAVASCRIPT: Grammar = grammar(|| tree_sitter_javascript::LANGUAGE.into());
 pub(super) static TYPESCRIPT: Grammar = grammar(|| tree_sitter_typescript::LANGUAGE_TYPESCRIPT.into());
@@ -388,19 +383,8 @@ fn makes_field(trail: &Trail<'_, '_>, name: Node<'_>) -> bool {
 }
 
 /// Expressions that give a module's member an anonymous value.
-const MADE: &[&str] = &[
-    "array",
-    "await_expression",
-    "call_expression",
-    "false",
-    "new_expression",
-    "number",
-    "object",
-    "regex",
-    "string",
-    "template_string",
-    "true",
-];
+const MADE: &str = "array await_expression call_expression false new_expression number object regex string template_string \
+                    true";
 
 /// Returns the members declared by an assignment: `exports.area = function …`, `Shape.prototype.area = …`, both of
 /// `res.contentType = res.type = …`.
@@ -423,7 +407,7 @@ fn assigned<'t>(trail: &Trail<'_, 't>, node: Node<'t>) -> Vec<Declared<'t>> {
         _ if is_function(Some(value)) => Some(Kind::Function),
         "class" => Some(Kind::Class),
         // `exports.list = wrapped(async (request) => { … })`.
-        kind if MADE.contains(&kind) && is_of_module() && !is_require(trail, Some(value)) => Some(Kind::Variable),
+        kind if is_among(MADE, kind) && is_of_module() && !is_require(trail, Some(value)) => Some(Kind::Variable),
         _ => None,
     };
     let one = kind.map(|kind| Declared { within: receiver(trail, left), ..Declared::new(name, kind) });

@@ -140,11 +140,11 @@ pub(crate) async fn judged_callees(
         let (scope, mut found) = searched(questions, cx, None, search).await?;
         let call = Call { pool: &questions.pool, cx, scope: &scope, until };
         let (mut judged, texts) = judge(&call, &mut found).await;
-        if judged.is_certain && !are_unchanged(questions, cx, texts).await? {
-            if again {
-                again = false;
-                continue;
-            }
+        let is_same = !judged.is_certain || are_unchanged(questions, cx, texts).await?;
+        if !is_same && std::mem::take(&mut again) {
+            continue;
+        }
+        if !is_same {
             unsettled(&mut judged);
         }
         return Ok((scope, found, judged));

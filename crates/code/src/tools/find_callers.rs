@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use super::judged::{JudgedAnswer, Question, answer};
-use super::uses::{FileUses, Group, Listing, Uses, lines, rest_line, sentence};
-use super::{DefinitionOut, MOST_DEFINITIONS, Questions, defined};
+use super::uses::{FileUses, Group, Listing, Uses};
+use super::{DefinitionOut, Questions};
 use crate::answer::{Candidates, LineOptions};
 use crate::definition::Definition;
 use crate::head::Head;
@@ -108,17 +108,11 @@ impl Tool for FindCallers {
     async fn call(&self, cx: Context, args: Args) -> Result<Output, ToolError> {
         let shown = shown_lines(args.context_lines, args.max_results);
         let (answered, wanted) = callers(&self.0, &cx, &args, shown).await?;
-        let has_context = shown.context_lines > 0;
-        let listed = Listing { wanted: &wanted, most: shown.most, with_other: args.refuted, has_context };
-        let uses = Uses::new(&answered, listed);
-        let mut text = vec![sentence(&answered, &uses, "caller")];
-        text.extend(defined(&answered.found));
-        text.extend(lines(&uses));
-        text.extend(rest_line("find_callers", &args.name, &uses));
-        let definitions = &answered.found.definitions;
+        let listed = Listing::new(&wanted, shown, args.refuted);
+        let (uses, text) = Uses::with_text(&answered, listed, ("find_callers", "caller", &args.name));
         Ok(Output {
             filtered_count: uses.filtered_count(),
-            definitions: definitions.iter().take(MOST_DEFINITIONS).map(DefinitionOut::new).collect(),
+            definitions: DefinitionOut::all(&answered.found),
             callers: uses.files,
             unverified: uses.unverified,
             total: uses.total,

@@ -1,6 +1,6 @@
 //! `find_matches`: the effect of an added or a removed constructor on every place that matches values of the type.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
@@ -13,11 +13,11 @@ use serde_json::json;
 use super::judged::{are_unchanged, due, unsettled};
 use super::uses::why;
 use super::{DefinitionOut, Questions, display_path, searched};
-use crate::definition::Definition;
+use crate::answer::Texts;
 use crate::head::{Head, grouped};
 use crate::judgement::Verdict;
-use crate::matches::{Assessment, Change, Effect, Matches, Ours, Site, Sum, judge, matches, sum};
-use crate::search::{NoAnswer, Scope, Skipped};
+use crate::matches::{Assessment, Change, Effect, Matches, Site, Sum, judge, matches, sum};
+use crate::search::{NoAnswer, Scope};
 use crate::syntax::Kind;
 use crate::typed::{ResolvedType, followed, types};
 use crate::verdict::Call;
@@ -72,34 +72,7 @@ pub(super) struct Output {
 struct FileMatches {
     file: String,
     effect: Effect,
-    places: Vec<MatchView>,
-}
-
-/// A match.
-#[derive(Debug, Serialize, JsonSchema)]
-#[schemars(inline)]
-struct MatchView {
-    line: usize,
-    column: usize,
-    #[serde(default, skip_serializing_if = "String::is_empty")]
-    enclosing: String,
-    /// `match`, `if let`, `case`, `function clauses`, `switch` …
-    form: &'static str,
-    /// The constructors that it names.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    names: Vec<String>,
-    /// The constructors that it does not name.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    missing: Vec<String>,
-    /// True if a branch matches all other constructors.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    wildcard: bool,
-    how: String,
-    /// unverified or earlier; absent for verified matches.
-    #[serde(default = "Verdict::verified", skip_serializing_if = "Verdict::is_verified")]
-    verdict: Verdict,
-    /// The line without its indentation.
-    text: String,
+    places: Vec<Site>,
 }
 
 pub(super) struct FindMatches(pub(super) Arc<Questions>);
@@ -116,8 +89,7 @@ impl Tool for FindMatches {
 
     async fn call(&self, cx: Context, args: Args) -> Result<Output, ToolError> {
         let args = Arc::new(args);
-        let JudgedMatches { one, sum, found, said, asked } = judged_matches(&self.0, &cx, &args).await?;
-        Ok(output(&args, &one.definition, sum, found, &said, asked))
+        Ok(output(&args, judged_matches(&self.0, &cx, &args).await?))
     }
 
     fn text(output: &Output) -> String {
@@ -132,11 +104,17 @@ impl Tool for FindMatches {
 
 /// The matches on a type, and their judgement.
 pub(crate) struct JudgedMatches {
-    one: ResolvedType,
-    sum: Sum,
-    pub found: Matches,
+    search: MatchSearch,
+    pub sites: Vec<Site>,
     pub said: Assessment,
-    asked: MatchQuery,
+    since: Instant,
+}
+
+impl JudgedMatches {
+    /// Returns the texts of the files that were read.
+    pub(crate) fn into_texts(self) -> Texts {
+        self.search.found.texts
+    }
 }
 
 /// Finds and verifies matches. Starts over once if a file changes meanwhile.
@@ -150,24 +128,18 @@ pub(crate) async fn judged_matches(
     let mut again = true;
     loop {
         let asked = args.clone();
-        let found = searched(questions, cx, args.path.clone(), move |scope| search_matches(scope, &asked)).await?;
-        let MatchSearch { scope, one, sum, change, by_name, all, skipped } = found;
-        let call = Call { pool: &questions.pool, cx, scope: &scope, until };
-        let mut said = judge(&call, &sum, &all).await;
-        let (sum, found, mut said) = searched(questions, cx, args.path.clone(), move |scope| {
-            let found = said.apply(scope, &sum, &change, by_name);
-            Ok((sum, found, said))
-        })
-        .await?;
-        if said.judged.is_certain && !are_unchanged(questions, cx, said.texts.clone()).await? {
-            if again {
-                again = false;
-                continue;
-            }
+        let search = searched(questions, cx, args.path.clone(), move |scope| search_matches(scope, &asked)).await?;
+        let call = Call { pool: &questions.pool, cx, scope: &search.scope, until };
+        let mut said = judge(&call, &search.sum, &search.found).await;
+        let sites = said.apply(&search.sum, &search.change, &search.found);
+        let is_same = !said.judged.is_certain || are_unchanged(questions, cx, said.texts.clone()).await?;
+        if !is_same && std::mem::take(&mut again) {
+            continue;
+        }
+        if !is_same {
             unsettled(&mut said.judged);
         }
-        let skipped = [skipped, found.skipped.clone()].concat();
-        return Ok(JudgedMatches { one, sum, found, said, asked: MatchQuery { scope, skipped, since } });
+        return Ok(JudgedMatches { search, sites, said, since });
     }
 }
 
@@ -177,10 +149,7 @@ struct MatchSearch {
     one: ResolvedType,
     sum: Sum,
     change: Change,
-    by_name: Matches,
-    /// Includes every name that could be a constructor of the type.
-    all: Matches,
-    skipped: Vec<Skipped>,
+    found: Matches,
 }
 
 fn search_matches(scope: &Scope, args: &Args) -> Result<MatchSearch, NoAnswer> {
@@ -210,27 +179,15 @@ fn search_matches(scope: &Scope, args: &Args) -> Result<MatchSearch, NoAnswer> {
         return Err(NoAnswer(format!("{problem}; find_uses shows where it is used")));
     }
     let change = change(args.change.as_deref().unwrap_or("add"), &sum)?;
-    let by_name = matches(scope, &sum, &change, &Ours::ByName);
-    let all = matches(scope, &sum, &change, &Ours::But(BTreeSet::new()));
-    Ok(MatchSearch { scope: scope.clone(), one, sum, change, by_name, all, skipped: found.skipped })
+    let mut matches = matches(scope, &sum);
+    matches.skipped.splice(0..0, found.skipped);
+    Ok(MatchSearch { scope: scope.clone(), one, sum, change, found: matches })
 }
 
-/// The context of an answer.
-struct MatchQuery {
-    scope: Scope,
-    skipped: Vec<Skipped>,
-    since: Instant,
-}
-
-fn output(
-    args: &Args,
-    definition: &Definition,
-    sum: Sum,
-    found: Matches,
-    said: &Assessment,
-    asked: MatchQuery,
-) -> Output {
-    let Matches { mut sites, files, .. } = found;
+fn output(args: &Args, answered: JudgedMatches) -> Output {
+    let JudgedMatches { search, mut sites, said, since } = answered;
+    let MatchSearch { scope, one, sum, found, .. } = search;
+    let definition = &one.definition;
     let is_open = |site: &Site| matches!(site.verdict, Verdict::Undecided(_));
     sites.sort_by(|a, b| (a.effect, is_open(a), &a.path, a.line).cmp(&(b.effect, is_open(b), &b.path, b.line)));
     let most = args.max_results.unwrap_or(MAX_RESULTS).min(MOST_RESULTS);
@@ -240,7 +197,7 @@ fn output(
     }
     let refuted = std::iter::repeat_n(Verdict::Refuted, said.refuted);
     let verdicts = sites.iter().map(|site| site.verdict).chain(refuted);
-    let head = Head::judged(verdicts, &said.judged).searched(&asked.scope, files, &asked.skipped, asked.since);
+    let head = Head::judged(verdicts, &said.judged).searched(&scope, found.files, &found.skipped, since);
     let said = head_line(&head, &totals, sites.len());
     let mut text = vec![said, format!("defined: {}", definition.describe())];
     let is_mixed = head.confirmed + head.earlier > 0 && head.undecided + head.earlier > 0;
@@ -257,7 +214,7 @@ fn output(
             Verdict::Earlier if is_mixed => " verified earlier",
             _ => "",
         };
-        text.push(format!("  {}  {enclosing}{}{doubt}  {}  {}", site.line, site.form, site.how, site.text.trim()));
+        text.push(format!("  {}  {enclosing}{}{doubt}  {}  {}", site.line, site.form, site.how, site.text));
     }
     if sites.len() > most {
         let next = json!({"type_name": args.type_name, "change": args.change, "max_results": sites.len()});
@@ -267,7 +224,7 @@ fn output(
     let of_file = |sites: &[Site]| FileMatches {
         file: display_path(&sites[0].path),
         effect: sites[0].effect,
-        places: sites.iter().map(matched).collect(),
+        places: sites.to_vec(),
     };
     Output {
         change: args.change.clone().unwrap_or_else(|| "add".to_owned()),
@@ -311,21 +268,6 @@ fn head_line(head: &Head, totals: &BTreeMap<Effect, usize>, total: usize) -> Str
         (false, _) => format!("{found} by name{effects}; unchecked: {}", why(head)),
     };
     format!("{said}{}", head.at())
-}
-
-fn matched(site: &Site) -> MatchView {
-    MatchView {
-        line: site.line,
-        column: site.column,
-        enclosing: site.enclosing.clone(),
-        form: site.form,
-        names: site.names.clone(),
-        missing: site.missing.clone(),
-        wildcard: site.has_wildcard,
-        how: site.how.clone(),
-        verdict: site.verdict,
-        text: project::visible::escaped(site.text.trim()),
-    }
 }
 
 fn change(said: &str, sum: &Sum) -> Result<Change, NoAnswer> {

@@ -10,8 +10,8 @@ use serde_json::json;
 
 use super::find_callers::shown_lines;
 use super::judged::{Question, answer};
-use super::uses::{FileUses, Group, Listing, Uses, lines, rest_line, sentence};
-use super::{DefinitionOut, MOST_DEFINITIONS, Questions, defined};
+use super::uses::{FileUses, Group, Listing, Uses};
+use super::{DefinitionOut, Questions};
 use crate::head::Head;
 use crate::syntax::Class;
 
@@ -75,19 +75,13 @@ impl Tool for FindUses {
             [] => *class != Class::Mention,
             named => named.contains(class),
         };
-        let wanted: Vec<Class> = Class::ALL.into_iter().filter(is_wanted).collect();
+        let wanted: Vec<Class> = Class::ALL.iter().filter(|class| is_wanted(class)).copied().collect();
         let asked = Question { name: &args.name, path: args.path.as_deref(), shown, wait_ms: args.wait_ms };
         let answered = answer(&self.0, &cx, &asked, |_| wanted.clone()).await?;
-        let has_context = shown.context_lines > 0;
-        let listed = Listing { wanted: &wanted, most: shown.most, with_other: args.refuted, has_context };
-        let uses = Uses::new(&answered, listed);
-        let mut text = vec![sentence(&answered, &uses, "use")];
-        text.extend(defined(&answered.found));
-        text.extend(lines(&uses));
-        text.extend(rest_line("find_uses", &args.name, &uses));
-        let definitions = &answered.found.definitions;
+        let listed = Listing::new(&wanted, shown, args.refuted);
+        let (uses, text) = Uses::with_text(&answered, listed, ("find_uses", "use", &args.name));
         Ok(Output {
-            definitions: definitions.iter().take(MOST_DEFINITIONS).map(DefinitionOut::new).collect(),
+            definitions: DefinitionOut::all(&answered.found),
             counts: uses.counts.iter().map(|(class, count)| (class.word(), *count)).collect(),
             total: uses.total,
             truncated: uses.truncated,

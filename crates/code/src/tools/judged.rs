@@ -97,23 +97,17 @@ pub(crate) async fn answer(
         let (name, is_gone) = (found.question.name.clone(), is_gone(&found) && !found.sites.is_empty());
         let renamed =
             if is_gone { searched(questions, cx, None, move |scope| Ok(renamed(scope, &name))).await? } else { None };
-        if !judged.is_certain {
-            return Ok(JudgedAnswer { scope, found, judged, since, renamed });
+        let (texts, name) = (found.texts.clone(), found.question.name.clone());
+        let path = wanted.path.map(str::to_owned);
+        let is_same = !judged.is_certain
+            || searched(questions, cx, path, move |scope| Ok(is_unchanged(scope, &name, &texts))).await?;
+        if !is_same && std::mem::take(&mut again) {
+            continue;
         }
-        let texts = found.texts.clone();
-        let name = found.question.name.clone();
-        let is_same = searched(questions, cx, wanted.path.map(str::to_owned), move |scope| {
-            Ok(is_unchanged(scope, &name, &texts))
-        })
-        .await?;
-        if is_same {
-            return Ok(JudgedAnswer { scope, found, judged, since, renamed });
-        }
-        if !again {
+        if !is_same {
             unsettled(&mut judged);
-            return Ok(JudgedAnswer { scope, found, judged, since, renamed });
         }
-        again = false;
+        return Ok(JudgedAnswer { scope, found, judged, since, renamed });
     }
 }
 

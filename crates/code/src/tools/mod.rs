@@ -31,6 +31,7 @@ use crate::head::Head;
 use crate::pool::{Options, Pool};
 use crate::running::Running;
 use crate::search::{NoAnswer, Scope, scope as scope_of};
+use crate::typed::{ResolvedType, followed, types};
 
 /// The tools that are listed by default.
 pub const CORE: &[&str] = &[
@@ -113,6 +114,10 @@ struct DefinitionOut {
 }
 
 impl DefinitionOut {
+    fn all(found: &Candidates) -> Vec<DefinitionOut> {
+        found.definitions.iter().take(MOST_DEFINITIONS).map(DefinitionOut::new).collect()
+    }
+
     fn new(definition: &Definition) -> DefinitionOut {
         DefinitionOut {
             name: definition.label.clone(),
@@ -174,6 +179,34 @@ fn refused(NoAnswer(problem): NoAnswer) -> ToolError {
 fn syntactic(scope: &Scope, found: &Candidates) -> Head {
     let head = Head::default().searched(scope, found.files, &found.skipped, scope.since);
     Head { is_complete: found.skipped.is_empty(), ..head }
+}
+
+/// The types of a name, for a result.
+struct TypesAnswer {
+    head: Head,
+    type_name: String,
+    types: Vec<ResolvedType>,
+    text: Vec<String>,
+}
+
+impl TypesAnswer {
+    /// Finds the types, also through aliases. `lines` describes one of them.
+    fn find(scope: &Scope, name: &str, lines: impl Fn(&ResolvedType) -> Vec<String>) -> Result<TypesAnswer, NoAnswer> {
+        let (mut found, types) = types(scope, name)?;
+        let types = followed(scope, &mut found, types);
+        let head = syntactic(scope, &found);
+        let mut text: Vec<String> = doubt(&head).into_iter().collect();
+        for one in &types {
+            text.extend(one.aliases.iter().map(|alias| format!("{} is", alias.describe())));
+            text.push(one.definition.describe());
+            text.extend(lines(one));
+        }
+        Ok(TypesAnswer { head, type_name: found.question.name, types, text })
+    }
+
+    fn definitions(&self) -> Vec<DefinitionOut> {
+        self.types.iter().map(|one| DefinitionOut::new(&one.definition)).collect()
+    }
 }
 
 /// Returns a line that explains why an answer is not complete.

@@ -8,10 +8,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use super::tidepool::OfType;
-use super::{DefinitionOut, Questions, doubt, searched, syntactic};
+use super::{DefinitionOut, Questions, TypesAnswer, searched};
 use crate::head::Head;
 use crate::shape::Constructor;
-use crate::typed::{followed, only, types};
+use crate::typed::ResolvedType;
 
 /// The constructors, variants or members of a type.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -49,36 +49,23 @@ impl<const JSON: bool> Tool for ShowConstructors<JSON> {
 
     async fn call(&self, cx: Context, args: Args) -> Result<Output, ToolError> {
         searched(&self.0, &cx, args.path.clone(), move |scope| {
-            let (mut found, types) = types(scope, &args.type_name)?;
-            let types = followed(scope, &mut found, types);
-            let head = syntactic(scope, &found);
-            let mut text: Vec<String> = doubt(&head).into_iter().collect();
-            for one in &types {
-                text.extend(one.aliases.iter().map(|alias| format!("{} is", alias.describe())));
-                text.push(one.definition.describe());
-                text.extend(one.shape.constructors.iter().map(line));
+            let lines = |one: &ResolvedType| {
+                let shape = &one.shape;
                 // A class lists its constructors as members; a record is constructed from its fields.
-                text.extend(one.shape.made_by.iter().map(|made| format!("  {}  line {}", made.signature, made.line)));
-                if one.shape.constructors.is_empty() {
-                    let fields =
-                        if one.shape.fields.is_empty() { " and no fields" } else { "; show_fields shows its fields" };
-                    text.push(format!("  no variants{fields}"));
-                }
-            }
-            let (file, line) = only(&types);
+                let made = shape.made_by.iter().map(|made| format!("  {}  line {}", made.signature, made.line));
+                let fields = if shape.fields.is_empty() { " and no fields" } else { "; show_fields shows its fields" };
+                let none = shape.constructors.is_empty().then(|| format!("  no variants{fields}"));
+                shape.constructors.iter().map(line).chain(made).chain(none).collect()
+            };
+            let all = TypesAnswer::find(scope, &args.type_name, lines)?;
             Ok(Output {
-                type_name: found.question.name.clone(),
-                constructors: types.iter().flat_map(|one| one.shape.constructors.clone()).collect(),
-                is_gadt: types.iter().any(|one| one.shape.is_gadt),
-                tidepool: JSON.then(|| OfType {
-                    file,
-                    line,
-                    raw_definition: types.iter().map(|one| one.raw.as_str()).collect::<Vec<_>>().join("\n\n"),
-                    warning: doubt(&head),
-                }),
-                definitions: types.iter().map(|one| DefinitionOut::new(&one.definition)).collect(),
-                head,
-                text,
+                constructors: all.types.iter().flat_map(|one| one.shape.constructors.clone()).collect(),
+                is_gadt: all.types.iter().any(|one| one.shape.is_gadt),
+                tidepool: JSON.then(|| OfType::new(&all)),
+                definitions: all.definitions(),
+                type_name: all.type_name,
+                head: all.head,
+                text: all.text,
             })
         })
         .await

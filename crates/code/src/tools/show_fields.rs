@@ -8,10 +8,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use super::tidepool::OfType;
-use super::{DefinitionOut, Questions, doubt, searched, syntactic};
+use super::{DefinitionOut, Questions, TypesAnswer, searched};
 use crate::head::Head;
 use crate::shape::Field;
-use crate::typed::{followed, only, types};
+use crate::typed::ResolvedType;
 
 /// The fields of a type.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -50,33 +50,20 @@ impl<const JSON: bool> Tool for ShowFields<JSON> {
 
     async fn call(&self, cx: Context, args: Args) -> Result<Output, ToolError> {
         searched(&self.0, &cx, args.path.clone(), move |scope| {
-            let (mut found, types) = types(scope, &args.type_name)?;
-            let types = followed(scope, &mut found, types);
-            let head = syntactic(scope, &found);
-            let mut text: Vec<String> = doubt(&head).into_iter().collect();
-            for one in &types {
-                text.extend(one.aliases.iter().map(|alias| format!("{} is", alias.describe())));
-                text.push(one.definition.describe());
-                text.extend(one.shape.fields.iter().map(line));
-                if one.shape.fields.is_empty() {
-                    text.push("  no fields of its own".to_owned());
-                }
-            }
-            let (file, line) = only(&types);
-            let fields: Vec<Field> = types.iter().flat_map(|one| one.shape.fields.clone()).collect();
+            let lines = |one: &ResolvedType| match &one.shape.fields[..] {
+                [] => vec!["  no fields of its own".to_owned()],
+                fields => fields.iter().map(line).collect(),
+            };
+            let all = TypesAnswer::find(scope, &args.type_name, lines)?;
+            let fields: Vec<Field> = all.types.iter().flat_map(|one| one.shape.fields.clone()).collect();
             Ok(Output {
-                type_name: found.question.name.clone(),
                 is_record: fields.iter().any(|field| !field.name.starts_with(|c: char| c.is_ascii_digit())),
                 fields,
-                tidepool: JSON.then(|| OfType {
-                    file,
-                    line,
-                    raw_definition: types.iter().map(|one| one.raw.as_str()).collect::<Vec<_>>().join("\n\n"),
-                    warning: doubt(&head),
-                }),
-                definitions: types.iter().map(|one| DefinitionOut::new(&one.definition)).collect(),
-                head,
-                text,
+                tidepool: JSON.then(|| OfType::new(&all)),
+                definitions: all.definitions(),
+                type_name: all.type_name,
+                head: all.head,
+                text: all.text,
             })
         })
         .await

@@ -8,8 +8,8 @@ use serde::Serialize;
 
 use super::find_callers::{Args, callers, shown_lines};
 use super::uses::{Listing, Uses, sentence, via};
-use super::{DefinitionOut, MOST_DEFINITIONS, Questions, display_path};
-use crate::answer::{Candidates, LineOptions, Site};
+use super::{DefinitionOut, Questions, TypesAnswer, display_path, doubt};
+use crate::answer::{Candidates, Site};
 use crate::definition::Definition;
 use crate::head::Head;
 use crate::judgement::Verdict;
@@ -72,6 +72,21 @@ pub(super) struct OfType {
     pub warning: Option<String>,
 }
 
+impl OfType {
+    pub(super) fn new(all: &TypesAnswer) -> OfType {
+        let only = match &all.types[..] {
+            [one] => Some(&one.definition),
+            _ => None,
+        };
+        OfType {
+            file: only.map(|one| display_path(&one.path)),
+            line: only.map(|one| one.line),
+            raw_definition: all.types.iter().map(|one| one.raw.as_str()).collect::<Vec<_>>().join("\n\n"),
+            warning: doubt(&all.head),
+        }
+    }
+}
+
 pub(super) struct FindCallers(pub(super) Arc<Questions>);
 
 impl Tool for FindCallers {
@@ -83,9 +98,10 @@ impl Tool for FindCallers {
 
     async fn call(&self, cx: Context, args: Args) -> Result<Output, ToolError> {
         let shown_lines = shown_lines(args.context_lines.or(Some(1)), args.max_results);
-        let LineOptions { most, .. } = shown_lines;
         let (answered, wanted) = callers(&self.0, &cx, &args, shown_lines).await?;
-        let uses = Uses::new(&answered, Listing { wanted: &wanted, most, with_other: args.refuted, has_context: true });
+        let listed = Listing { has_context: true, ..Listing::new(&wanted, shown_lines, args.refuted) };
+        let uses = Uses::new(&answered, listed);
+        let most = shown_lines.most;
         let found = &answered.found;
         let is_listed =
             |site: &&Site| wanted.contains(&site.class) && (args.refuted || site.verdict != Verdict::Refuted);
@@ -102,7 +118,7 @@ impl Tool for FindCallers {
             filtered_count: uses.filtered_count(),
             truncated: uses.total > most,
             warning: (!uses.head.is_complete).then_some(said),
-            definitions: found.definitions.iter().take(MOST_DEFINITIONS).map(DefinitionOut::new).collect(),
+            definitions: DefinitionOut::all(found),
             total: uses.total,
             head: uses.head.with_reasons(),
         })

@@ -32,7 +32,7 @@ pub(super) fn is_none_of_them(found: &Candidates, site: &Site, renamed: &OwnerAl
     let owner = owner(found, site);
     let mut all = found.definitions.iter().filter(|one| family(one.language) == family(site.language));
     all.all(|one| {
-        let is_of_another = owner.as_ref().is_some_and(|owner| is_of_another(found, one, owner, renamed));
+        let is_of_another = owner.as_ref().is_some_and(|owner| is_of_another(one, owner, renamed));
         (place.cannot_be(one) || is_of_another) && !takes_self(found, one)
     })
 }
@@ -117,25 +117,10 @@ mod tests {
     use std::time::{Duration, Instant};
 
     use super::*;
-    use crate::syntax::{Marks, occurrences};
+    use crate::syntax::occurrences;
 
     fn definition(kind: Kind) -> Definition {
-        Definition {
-            kind,
-            language: Language::Rust,
-            path: Path::new("a.rs").into(),
-            line: 1,
-            inside: Vec::new(),
-            label: "end".to_owned(),
-            is_signature: false,
-            is_pure: false,
-            at: 0,
-            bytes: 0..0,
-            is_bare: false,
-            is_embedded: false,
-            of_trait: None,
-            marks: Marks::default(),
-        }
+        Definition::plain(kind, Language::Rust, (&Path::new("a.rs").into(), 1, 0), "end".to_owned())
     }
 
     fn cannot(text: &str) -> Vec<&'static str> {

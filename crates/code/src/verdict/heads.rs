@@ -37,7 +37,7 @@ impl Heads {
     pub(super) async fn search(scope: &Scope, language: Language, until: Instant) -> Option<Heads> {
         // The search for the name is over. This search has its own time limit, within that of the call.
         let whole = Scope::for_root(&scope.root, WITHIN);
-        let whole = Scope { until: whole.until.min(until), beyond: scope.beyond.clone(), ..whole };
+        let whole = Scope { until: whole.until.min(until), ..whole };
         let searching = tokio::task::spawn_blocking(move || {
             let (heads, is_known) = (Mutex::new(Vec::new()), Mutex::new(true));
             each_file(&whole, |path, of| {

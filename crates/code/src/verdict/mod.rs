@@ -8,7 +8,6 @@
 //! - `grammar`: excludes definitions by grammar if the server is silent; pure.
 //! - `heads`: reads class heads to find subclasses.
 //! - `implicit_callers`: detects callers that do not name the definition.
-//! - `named_besides`: recognises references that are not uses.
 //! - `outside`: verifies uses of a name that the project does not define.
 //! - `overriders`: finds the methods that a call of another one may run.
 //! - `owner`: tells the type of a name by the words before it.
@@ -16,7 +15,6 @@
 //! - `receiver`: resolves the receiver of a site.
 //! - `references`: reads the references of the definitions.
 //! - `resolve`: combines the evidence for a candidate; pure.
-//! - `unnamed`: handles uses that do not name their definition.
 //!
 //! Start with [`judge`].
 
@@ -26,7 +24,6 @@ mod evidence;
 mod grammar;
 mod heads;
 mod implicit_callers;
-mod named_besides;
 mod outside;
 mod overriders;
 mod owner;
@@ -34,18 +31,16 @@ mod pass;
 mod receiver;
 mod references;
 mod resolve;
-mod unnamed;
 
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
 use std::path::Path;
 
 use crate::answer::{Candidates, LineOptions, Site};
-use crate::blocking::blocking;
 use crate::definition::Definition;
 use crate::earlier::{is_of, keep, recall};
 use crate::haskell::{self, is_judged_by_ghc};
-use crate::inquiry::{Asking, index, judge_for, rounds};
+use crate::inquiry::{Asking, blocking, index, judge_for, rounds};
 use crate::judgement::{Code, Judgement, Reason, Verdict};
 use crate::server::Server;
 use crate::syntax::{Class, family};
@@ -114,12 +109,12 @@ async fn judge_family(asked: &Query<'_>, found: &mut Candidates, family: &'stati
     };
     match answer {
         Ok(()) => {
-            recall(asked.call.pool, found, family).await;
+            recall(&asked.call, found, family).await;
             keep(asked.call.pool, found, family).await;
         }
         Err(code) => {
             undecided(found, family, code);
-            recall(asked.call.pool, found, family).await;
+            recall(&asked.call, found, family).await;
             let is_open = |site: &&Site| is_of(site, family) && site.verdict == Verdict::Undecided(code);
             if let Some(reason) = judged.reasons.last_mut() {
                 reason.sites = found.sites.iter().filter(is_open).count();

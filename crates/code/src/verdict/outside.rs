@@ -13,7 +13,7 @@ use crate::inquiry::{Meaning, Meanings, Name, Target, meanings};
 use crate::judgement::{Code, Judgement, Reason, Verdict};
 use crate::question::Question;
 use crate::search::read;
-use crate::syntax::{Class, Kind, Language, Marks, bare_name, is_whole, is_word};
+use crate::syntax::{Class, Kind, Language, bare_name, is_whole, is_word};
 
 /// Verifies the sites of a family, and adds the definitions that they mean.
 pub(super) async fn judge_outside(
@@ -103,22 +103,8 @@ fn of_no_type(question: &Question, code: Code, files: &BTreeMap<Arc<Path>, usize
 
 /// Returns the definition that the server sees at this place, made by a macro or in unparsable code.
 fn made_at(site: &Site, name: &str) -> Definition {
-    Definition {
-        kind: if site.tokens.is_some() { Kind::Macro } else { Kind::Unknown },
-        language: site.language,
-        path: site.path.clone(),
-        line: site.line,
-        inside: Vec::new(),
-        label: name.to_owned(),
-        is_signature: false,
-        is_pure: false,
-        at: site.at,
-        bytes: site.at..site.at,
-        is_bare: false,
-        of_trait: None,
-        marks: Marks::default(),
-        is_embedded: false,
-    }
+    let kind = if site.tokens.is_some() { Kind::Macro } else { Kind::Unknown };
+    Definition::plain(kind, site.language, (&site.path, site.line, site.at), name.to_owned())
 }
 
 /// The definitions outside of the project that a question means.
@@ -134,10 +120,7 @@ impl OutsideTargets {
         if led.iter().any(|(_, one)| is_inside(&found.question.qualifiers, one)) {
             return OutsideTargets { by_text: BTreeSet::new(), is_unknown: false };
         }
-        let behind = |site: &Site| {
-            let before = found.texts.get(&*site.path).and_then(|text| text.get(..site.at));
-            found.question.behind(before.unwrap_or_default())
-        };
+        let behind = |site: &Site| found.question.behind(found.before(&site.path, site.at));
         // `path` may be a local variable; `os.path` cannot.
         let most = led.iter().map(|(at, _)| behind(&found.sites[*at])).max().unwrap_or_default();
         let so_far = led.iter().filter(|(at, _)| most > 0 && behind(&found.sites[*at]) == most);
@@ -175,22 +158,7 @@ fn definition_of(targets: &[Target], language: Language, name: &str, texts: &Tex
             () if word == name => (target.stands, word),
             () => (Kind::Macro, word),
         };
-        Some(Definition {
-            kind,
-            language,
-            line: target.line,
-            inside: Vec::new(),
-            label,
-            of_trait: None,
-            marks: Marks::default(),
-            is_signature: false,
-            is_pure: false,
-            is_embedded: false,
-            at: target.at,
-            bytes: target.at..target.at,
-            is_bare: false,
-            path: target.path.clone(),
-        })
+        Some(Definition::plain(kind, language, (&target.path, target.line, target.at), label))
     })
 }
 

@@ -8,7 +8,6 @@ use super::classes::{any_at, declared_at, is_ambient, is_of_the_project, is_stat
 use crate::answer::Candidates;
 use crate::definition::{Definition, OfTrait, of_trait};
 use crate::inquiry::{Inquiry, Sheets, Spot, target_at};
-use crate::lsp::Failure;
 use crate::server::profile::rules;
 use crate::syntax::{C_AND_CPP, Kind, Language, SCRIPTS, family};
 
@@ -210,12 +209,7 @@ impl Inquiry<'_> {
             };
             for base in &declares.marks.bases {
                 let base = place(&class.path, base, skip);
-                let places = match self.ask("textDocument/definition", &base.path, base.start).await {
-                    Ok(places) => places,
-                    Err(Failure::Refused { .. }) => continue,
-                    Err(_) => return Err(()),
-                };
-                let targets = self.sheets.spots(&places);
+                let targets = self.defined(&base.path, base.start).await.ok_or(())?;
                 if targets.iter().any(|target| (&target.path, target.start) == (&wanted.path, wanted.start)) {
                     return Ok(true);
                 }

@@ -1,36 +1,30 @@
-//! Tells the type or module of a name by the words before it: `String::new` is not a method of `Arg`. It decides sites on
+//! Tells the type of a name by the words before it: `String::new` is not a method of `Arg`. It decides sites on
 //! which the server is silent, if the project does not rename the type.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::ffi::OsStr;
-use std::path::Path;
+use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
 use super::Call;
 use crate::answer::{Candidates, Site};
 use crate::definition::Definition;
 use crate::search::{Scope, search_by};
-use crate::syntax::{Class, Kind, Language, is_word, last_word};
+use crate::syntax::{Kind, Language, is_word, last_word};
 
-/// The owner of a name, as a site writes it.
+/// The type that owns a name, as a site writes it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Owner {
-    Named(String),
-    /// `crate::name`, which excludes other crates.
-    OfCrate(String),
-    /// The type of the literal or pattern around a field.
-    OfFields(String),
+pub(super) struct Owner {
+    name: String,
+    /// True for the type of the literal or pattern around a field.
+    is_of_field: bool,
 }
 
-/// Other names in the project for the words that name owners.
+/// Other names in the project for the types that are owners.
 #[derive(Debug, Default)]
 pub(super) struct OwnerAliases {
-    /// How often each word is an alias: `type Shape = Circle`, `use geo::Circle as Shape`.
-    types: BTreeMap<String, usize>,
-    modules: BTreeMap<String, usize>,
-    /// True if all files were read, and true if all modules are known: a module may re-export a variant.
+    /// The words that are aliases: `type Shape = Circle`, `use geo::Circle as Shape`.
+    types: BTreeSet<String>,
+    /// True if all files were read, and no macro makes aliases.
     is_known: bool,
-    has_unknown_modules: bool,
 }
 
 impl OwnerAliases {
@@ -41,63 +35,35 @@ impl OwnerAliases {
         }
         // The search for the name is over. This search has its own time limit, within that of the call.
         let whole = Scope::for_root(&call.scope.root, WITHIN);
-        let whole = Scope { until: whole.until.min(call.until), beyond: call.scope.beyond.clone(), ..whole };
-        tokio::task::spawn_blocking(move || OwnerAliases::search(&whole, owners)).await.unwrap_or_default()
+        let whole = Scope { until: whole.until.min(call.until), ..whole };
+        let names: BTreeSet<String> = owners.into_iter().map(|owner| owner.name).collect();
+        tokio::task::spawn_blocking(move || OwnerAliases::search(&whole, &names)).await.unwrap_or_default()
     }
 
-    fn search(scope: &Scope, owners: Vec<Owner>) -> OwnerAliases {
-        let names: BTreeSet<String> = owners
-            .into_iter()
-            .map(|owner| match owner {
-                Owner::Named(name) | Owner::OfCrate(name) | Owner::OfFields(name) => name,
-            })
-            .collect();
-        let is_meant = |(_, other): &(usize, Other<'_>)| match other {
-            Other::Type(name) | Other::Module(name) => names.contains(*name),
-            Other::UnknownType | Other::UnknownModule => true,
-        };
+    fn search(scope: &Scope, names: &BTreeSet<String>) -> OwnerAliases {
+        let is_meant = |(_, alias): &(usize, Option<&str>)| alias.is_none_or(|alias| names.contains(alias));
         let searched = search_by(scope, |language, text| match language {
-            Language::Rust => others(text).filter(is_meant).map(|(at, _)| at).collect(),
+            Language::Rust => aliases(text).filter(is_meant).map(|(at, _)| at).collect(),
             _ => Vec::new(),
         });
         let mut renamed = OwnerAliases { is_known: searched.skipped.is_empty(), ..OwnerAliases::default() };
-        for (_, other) in searched.hits.iter().flat_map(|hit| others(&hit.text)).filter(is_meant) {
-            match other {
-                Other::Type(name) => *renamed.types.entry(name.to_owned()).or_default() += 1,
-                Other::Module(name) => *renamed.modules.entry(name.to_owned()).or_default() += 1,
-                // It may rename any type.
-                Other::UnknownType => renamed.is_known = false,
-                Other::UnknownModule => renamed.has_unknown_modules = true,
-            }
+        for (_, alias) in searched.hits.iter().flat_map(|hit| aliases(&hit.text)).filter(is_meant) {
+            renamed.is_known &= alias.is_some();
+            renamed.types.extend(alias.map(str::to_owned));
         }
         renamed
-    }
-
-    /// True if a word names a type without aliases that is not in this list.
-    fn is_other_type(&self, word: &str, types: &[String]) -> bool {
-        !self.types.contains_key(word) && types.iter().all(|one| one != word)
     }
 }
 
 /// The time limit of each search.
 const WITHIN: Duration = Duration::from_secs(3);
 
-/// An alias in a text.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Other<'a> {
-    Type(&'a str),
-    Module(&'a str),
-    /// A macro defines the name.
-    UnknownType,
-    UnknownModule,
-}
-
-/// Returns the aliases in a text: names after `type`, `mod` and `as`.
-fn others(text: &[u8]) -> impl Iterator<Item = (usize, Other<'_>)> {
+/// Returns the aliases in a text: names after `type` and `as`. One that a macro makes has no name.
+fn aliases(text: &[u8]) -> impl Iterator<Item = (usize, Option<&str>)> {
     let after = |word: &'static [u8]| {
-        memchr::memmem::find_iter(text, word).filter_map(move |at| Some((at, other(text, word, at)?)))
+        memchr::memmem::find_iter(text, word).filter_map(move |at| Some((at, alias(text, word, at)?)))
     };
-    after(b"type").chain(after(b"mod")).chain(after(b"as"))
+    after(b"type").chain(after(b"as"))
 }
 
 /// The maximum number of bytes read of a statement.
@@ -123,8 +89,8 @@ fn brings_names(text: &[u8], at: usize) -> bool {
     start.is_none() && at > LONGEST || has(b"use ") || has(b"extern ")
 }
 
-/// Returns the alias that a word at an offset introduces.
-fn other<'a>(text: &'a [u8], word: &[u8], at: usize) -> Option<Other<'a>> {
+/// Returns the alias that a word at an offset introduces, if it does.
+fn alias<'a>(text: &'a [u8], word: &[u8], at: usize) -> Option<Option<&'a str>> {
     let (before, after) = (&text[..at], &text[at + word.len()..]);
     let is_whole = !before.last().is_some_and(|byte| is_word(*byte));
     let name = after.trim_ascii_start();
@@ -133,11 +99,9 @@ fn other<'a>(text: &'a [u8], word: &[u8], at: usize) -> Option<Other<'a>> {
         return None;
     }
     let end = name.iter().position(|byte| !is_word(*byte)).unwrap_or(name.len());
-    match (name.first(), std::str::from_utf8(&name[..end])) {
-        (Some(b'$'), _) if word == b"mod" => Some(Other::UnknownModule),
-        (Some(b'$'), _) => Some(Other::UnknownType),
-        (_, Ok(name)) if end > 0 && word == b"mod" => Some(Other::Module(name)),
-        (_, Ok(name)) if end > 0 => Some(Other::Type(name)),
+    match std::str::from_utf8(&name[..end]) {
+        _ if name.starts_with(b"$") => Some(None),
+        Ok(name) if end > 0 => Some(Some(name)),
         _ => None,
     }
 }
@@ -146,18 +110,13 @@ fn other<'a>(text: &'a [u8], word: &[u8], at: usize) -> Option<Other<'a>> {
 pub(super) fn owner(found: &Candidates, site: &Site) -> Option<Owner> {
     let text = found.texts.get(&*site.path)?;
     let before = text.get(..site.at)?.trim_ascii_end();
+    let named = |name: &str| Some(Owner { name: name.to_owned(), is_of_field: false });
     if let Some(path) = before.strip_suffix(b"::") {
         return match written(without_arguments(path)?)? {
-            Word::Variable => None,
             // In a macro it depends on the place where the macro is used.
-            Word::Plain("Self") if site.tokens.is_some() => None,
-            Word::Plain("Self") => site.self_type.clone().filter(|name| name.bytes().all(is_word)).map(Owner::Named),
-            Word::Plain("self" | "super" | "crate") => None,
-            Word::Plain(word) => {
-                let path = without_arguments(path)?;
-                let is_of_crate = path.strip_suffix(word.as_bytes()).is_some_and(|path| path.ends_with(b"crate::"));
-                Some(if is_of_crate { Owner::OfCrate(word.to_owned()) } else { Owner::Named(word.to_owned()) })
-            }
+            Word::Plain("Self") if site.tokens.is_none() => named(site.self_type.as_ref()?),
+            Word::Variable | Word::Plain("Self" | "self" | "super" | "crate") => None,
+            Word::Plain(word) => named(word),
         };
     }
     // A field in a literal or in a pattern: `Circle { radius }`.
@@ -165,7 +124,7 @@ pub(super) fn owner(found: &Candidates, site: &Site) -> Option<Owner> {
     let of = text.get(opened..)?.starts_with(b"{").then(|| text.get(..opened)).flatten()?.trim_ascii_end();
     match written(of)? {
         Word::Plain(word) if word != "Self" && word.starts_with(char::is_uppercase) => {
-            Some(Owner::OfFields(word.to_owned()))
+            Some(Owner { name: word.to_owned(), is_of_field: true })
         }
         _ => None,
     }
@@ -211,63 +170,17 @@ fn written(text: &[u8]) -> Option<Word<'_>> {
 }
 
 /// True if a definition cannot belong to an owner.
-pub(super) fn is_of_another(
-    found: &Candidates,
-    definition: &Definition,
-    owner: &Owner,
-    renamed: &OwnerAliases,
-) -> bool {
-    if !renamed.is_known {
-        return false;
-    }
-    // Another crate may have the name of a module.
-    if let (Kind::Function, Owner::OfCrate(module)) = (definition.kind, owner) {
-        return is_in_another_module(found, definition, module, renamed);
-    }
-    let Some(types) = definition.inside.last() else { return false };
-    match (definition.kind, owner) {
-        (Kind::Constructor, _) if renamed.has_unknown_modules => return false,
-        (kind, Owner::OfFields(_)) if kind != Kind::Field => return false,
-        // A member of a trait is reached through any type that implements it.
-        (Kind::Method | Kind::Field | Kind::Constructor, _) if definition.of_trait.is_none() => {}
-        _ => return false,
-    }
-    if types.is_empty() || !types.iter().all(|name| name.bytes().all(is_word)) {
-        return false;
-    }
-    // A module has no methods and no fields. It may re-export variants, as may a crate.
-    let is_other = |word: &String| {
-        renamed.is_other_type(word, types)
-            && !(definition.kind == Kind::Constructor
-                && (renamed.modules.contains_key(word) || !word.starts_with(char::is_uppercase)))
+pub(super) fn is_of_another(definition: &Definition, owner: &Owner, renamed: &OwnerAliases) -> bool {
+    let types = definition.inside.last().map(Vec::as_slice).unwrap_or_default();
+    let is_name = |name: &String| name.bytes().all(is_word);
+    // A member of a trait is reached through any type that implements it.
+    let is_member = match definition.kind {
+        Kind::Method => definition.of_trait.is_none() && !owner.is_of_field,
+        Kind::Field => definition.of_trait.is_none(),
+        _ => false,
     };
-    let (Owner::Named(word) | Owner::OfCrate(word) | Owner::OfFields(word)) = owner;
-    is_other(word)
-}
-
-/// True if the only module of that name declares such a function itself, and does not contain the definition.
-fn is_in_another_module(found: &Candidates, definition: &Definition, module: &str, renamed: &OwnerAliases) -> bool {
-    let (file, folder) = (definition.path.file_stem(), definition.path.parent().and_then(Path::file_name));
-    let mut around = definition
-        .inside
-        .iter()
-        .flatten()
-        .map(String::as_str)
-        .chain([file, folder].into_iter().flatten().filter_map(OsStr::to_str));
-    let is_one = renamed.modules.get(module) == Some(&1) && !renamed.types.contains_key(module);
-    if !is_one || around.any(|name| name == module) {
-        return false;
-    }
-    let declares = |site: &Site| {
-        let before = found.texts.get(&*site.path).and_then(|text| text.get(..site.at)).unwrap_or_default();
-        let is_function = before.trim_ascii_end().ends_with(b"fn") && site.class == Class::Binding;
-        is_function && site.tokens.is_none() && site.enclosing.rsplit("::").next() == Some(module)
-    };
-    // A conditional statement may declare it or re-export it.
-    let brings = |site: &Site| {
-        matches!(site.class, Class::Import | Class::Export) && site.enclosing.rsplit("::").next() == Some(module)
-    };
-    !renamed.has_unknown_modules && found.sites.iter().any(declares) && !found.sites.iter().any(brings)
+    let is_other = !renamed.types.contains(&owner.name) && !types.contains(&owner.name) && is_name(&owner.name);
+    renamed.is_known && is_member && is_other && !types.is_empty() && types.iter().all(is_name)
 }
 
 #[cfg(test)]
@@ -282,26 +195,18 @@ mod tests {
     #[test]
     fn a_text_gives_other_names() {
         let check = |text: &str, wanted: &[&str]| {
-            let name = |(_, other): (usize, Other<'_>)| match other {
-                Other::Type(name) => name.to_owned(),
-                Other::Module(name) => format!("mod {name}"),
-                unknown => format!("{unknown:?}"),
-            };
-            let found: Vec<String> = others(text.as_bytes()).map(name).collect();
+            let found: Vec<&str> = aliases(text.as_bytes()).map(|(_, name)| name.unwrap_or("$")).collect();
             assert_eq!(found, wanted, "{text}");
         };
         check("type Shape = Circle;", &["Shape"]);
         check("impl A for B { type Item = Circle; }", &["Item"]);
         check("use geo::{Circle as Shape, Line};", &["Shape"]);
         check("use geo::{ // one; two\n  // three\n  Circle as Shape };", &["Shape"]);
-        check("let a = b as Circle; mod M {}", &["mod M"]);
+        check("let a = b as Circle; mod M {}", &[]);
         check("// used where as Circle is\nuse a;", &[]);
         check("let a = b as $ty;", &[]);
         check("use a; let b = <T as $trait>::b();", &[]);
-        check(
-            "use a::{b as $c, d as E}; type $f = G; mod $h {}",
-            &["UnknownType", "UnknownModule", "UnknownType", "E"],
-        );
+        check("use a::{b as $c, d as E}; type $f = G;", &["$", "$", "E"]);
         check("prototype Shape; alias X", &[]);
     }
 
@@ -309,7 +214,7 @@ mod tests {
     fn a_table_of_conversions_takes_no_time_of_its_square() {
         let text = format!("const A: [u16; 1] = [\n{}];\nuse a::B as C;\n", "    0x1 as u16,\n".repeat(200_000));
         let begun = Instant::now();
-        assert!(others(text.as_bytes()).any(|(_, other)| other == Other::Type("C")));
+        assert!(aliases(text.as_bytes()).any(|(_, name)| name == Some("C")));
         assert!(begun.elapsed() < Duration::from_secs(60), "{:?}", begun.elapsed());
     }
 
@@ -339,7 +244,7 @@ mod tests {
         let cx = Context::detached(Arc::new(testkit::caller(folder.path(), "")));
         let is_known = async |until| {
             let call = Call { pool: &pool, cx: &cx, scope: &scope, until };
-            OwnerAliases::find(&call, vec![Owner::Named("Shape".to_owned())]).await.is_known
+            OwnerAliases::find(&call, vec![Owner { name: "Shape".to_owned(), is_of_field: false }]).await.is_known
         };
         assert!(is_known(Instant::now() + Duration::from_secs(60)).await);
         assert!(!is_known(Instant::now()).await);

@@ -4,8 +4,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::time::Instant;
 
-use tokio::task::JoinSet;
-
 use super::announced::{Prototypes, has_compile_commands};
 use super::evidence::read;
 use super::grammar::{is_none_of_them, is_silent};
@@ -16,14 +14,15 @@ use super::references::References;
 use super::resolve::{Candidate, Evidence, Resolution, resolve};
 use super::{Query, implicit_callers, is_of};
 use crate::answer::{Candidates, Site};
-use crate::blocking::blocking;
 use crate::definition::Definition;
-use crate::inquiry::{FILES, Inquiry, Round, RoundStatus, Settling, Sheet, Sheets, Spot, defined, left, within};
+use crate::inquiry::{
+    FILES, Inquiry, Round, RoundStatus, Settling, Sheets, Spot, blocking, definitions, document, within,
+};
 use crate::judgement::{Code, Judgement, Reason, Verdict};
-use crate::lsp::{Failure, Location};
+use crate::lsp::Location;
 use crate::rule::Rule;
+use crate::server::Server;
 use crate::server::profile::rules;
-use crate::server::{Document, Server};
 use crate::syntax::{C_AND_CPP, Class, Kind, Language, SCRIPTS, family};
 
 /// The results of a round.
@@ -90,7 +89,8 @@ impl Pass {
         for number in 0..files.len().div_ceil(FILES).max(1) {
             let chunk = files.iter().skip(number * FILES).take(FILES).copied();
             let chunk: BTreeSet<&PathBuf> = chunk.chain(&of_definitions).collect();
-            let documents = chunk.iter().filter_map(|file| document(found, asked, file)).collect();
+            let document = |file: &PathBuf| document(file.clone(), found.texts.get(file.strip_prefix(root).ok()?)?);
+            let documents = chunk.iter().filter_map(|file| document(file)).collect();
             let Some(session) = within(until, server.open(documents)).await.flatten() else { return false };
             self.settling.asks(&session);
             let mut sheets = Sheets::new(root, &found.texts, session.encoding, until);
@@ -195,7 +195,6 @@ impl Pass {
             (site.verdict, site.meant, site.by_interface) =
                 (resolution.verdict, resolution.meant, resolution.by_interface);
         }
-        judged.missed += self.missed;
         if let Some((code, text)) = self.unseen {
             judged.is_certain = false;
             judged.reasons.push(Reason { code, text, sites: 0 });
@@ -213,29 +212,14 @@ impl Inquiry<'_> {
         is_inactive: bool,
         candidates: &mut [Candidate],
     ) -> bool {
-        let (found, until) = (self.found, self.sheets.until());
-        let mut asking = JoinSet::new();
-        for &at in sites {
-            let site = &found.sites[at];
-            let path = self.sheets.path(&site.path);
-            let Some(sheet) = self.sheets.get(&path) else {
-                candidates[at].evidence = Evidence::Unknown(Code::Unparsable);
-                continue;
-            };
-            let position = sheet.position(site.at, self.session.encoding);
-            let (client, within) = (self.session.client.clone(), left(until, self.session));
-            asking.spawn(async move { (at, defined(&client, &path, position, within).await) });
-        }
+        let place = |at: &usize| (*at, self.sheets.path(&self.found.sites[*at].path), self.found.sites[*at].at);
+        let Some(all) = definitions(self.session, self.sheets, sites.iter().map(place)).await else { return false };
         let prototypes = self.prototypes().await;
-        let mut answers: Vec<(usize, Vec<Location>)> = Vec::with_capacity(asking.len());
-        while let Some(Ok((at, answer))) = asking.join_next().await {
+        let mut answers: Vec<(usize, Vec<Location>)> = Vec::with_capacity(all.len());
+        for (at, answer) in all {
             match answer {
                 Ok(places) => answers.push((at, places)),
-                Err(Failure::Closed) => return false,
-                Err(Failure::TimedOut { .. }) => candidates[at].evidence = Evidence::Unknown(Code::OutOfTime),
-                Err(Failure::Refused { .. } | Failure::Odd { .. }) => {
-                    candidates[at].evidence = Evidence::Unknown(silent(&found.sites[at]));
-                }
+                Err(code) => candidates[at].evidence = Evidence::Unknown(code),
             }
         }
         let mut known = BTreeMap::new();
@@ -251,7 +235,7 @@ impl Inquiry<'_> {
         self.dispatch(&answers, &mut known).await;
         for (at, places) in answers {
             let evidence = self.read(at, &places, &mut known, &prototypes, is_inactive);
-            candidates[at].evidence = self.by_receiver(&found.sites[at], evidence, heads).await;
+            candidates[at].evidence = self.by_receiver(&self.found.sites[at], evidence, heads).await;
         }
         true
     }
@@ -298,7 +282,7 @@ impl Inquiry<'_> {
     async fn prototypes(&mut self) -> Prototypes {
         let mut prototypes = Prototypes::new(self.sheets.root());
         for (number, one) in self.found.definitions.iter().enumerate() {
-            let text = self.found.texts.get(&one.path).and_then(|text| text.get(..one.at)).unwrap_or_default();
+            let text = self.found.before(&one.path, one.at);
             let statement = text.rsplit(|byte| b";}\n".contains(byte)).next().unwrap_or_default();
             let is_extern = one.kind == Kind::Variable && statement.trim_ascii().starts_with(b"extern");
             if family(one.language) != C_AND_CPP || !one.is_signature && !is_extern {
@@ -316,18 +300,10 @@ impl Inquiry<'_> {
     async fn is_inactive(&self, of: &str) -> bool {
         let ours = self.found.definitions.iter().filter(|one| family(one.language) == of);
         let ours: Vec<&Definition> = ours.filter(|_| rules(of).has_conditions).collect();
-        for one in &ours {
-            let path = self.sheets.path(&one.path);
-            let Some(sheet) = self.sheets.get(&path) else { return false };
-            let position = sheet.position(one.at, self.session.encoding);
-            let within = left(self.sheets.until(), self.session);
-            match defined(&self.session.client, &path, position, within).await {
-                Ok(places) if places.is_empty() => {}
-                Err(Failure::Refused { .. }) => {}
-                Ok(_) | Err(_) => return false,
-            }
-        }
-        !ours.is_empty()
+        let places = ours.iter().map(|one| (0, self.sheets.path(&one.path), one.at));
+        let answers = definitions(self.session, self.sheets, places).await;
+        let is_silent = |answer: &Result<Vec<Location>, Code>| answer.as_ref().is_ok_and(Vec::is_empty);
+        !ours.is_empty() && answers.is_some_and(|all| all.iter().all(|(_, answer)| is_silent(answer)))
     }
 }
 
@@ -373,10 +349,4 @@ fn silent(site: &Site) -> Code {
         return Code::Unparsable;
     }
     if rules(family(site.language)).has_conditions { Code::Inactive } else { Code::Dynamic }
-}
-
-fn document(found: &Candidates, asked: &Query<'_>, file: &std::path::Path) -> Option<Document> {
-    let bytes = found.texts.get(file.strip_prefix(&asked.call.scope.root).ok()?)?;
-    let language = Language::detect(file, bytes)?;
-    Some(Document { path: file.to_owned(), language, text: Sheet::from_bytes(bytes)?.text })
 }

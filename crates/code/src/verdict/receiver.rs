@@ -125,7 +125,7 @@ impl Inquiry<'_> {
         if is_cpp {
             // clangd may also return the smart pointer class.
             of.retain(|class| self.sheets.below(&class.path).is_some());
-            let before = self.found.texts.get(&site.path).and_then(|text| text.get(..site.at)).unwrap_or_default();
+            let before = self.found.before(&site.path, site.at);
             let is_arrow = before.trim_ascii_end().ends_with(b"->");
             if !is_an_object(&self.hovered(&path, start).await, is_arrow) {
                 return false;
@@ -261,7 +261,7 @@ fn is_class(spot: &Spot, sheets: &Sheets) -> bool {
 
 /// Returns the receiver of a C++ site before a dot or an arrow.
 fn receiver_in_cpp<'a>(found: &'a Candidates, site: &Site) -> &'a [u8] {
-    let before = found.texts.get(&site.path).and_then(|text| text.get(..site.at)).unwrap_or_default().trim_ascii_end();
+    let before = found.before(&site.path, site.at).trim_ascii_end();
     before.strip_suffix(b"->").or(before.strip_suffix(b".")).map(<[u8]>::trim_ascii_end).unwrap_or_default()
 }
 

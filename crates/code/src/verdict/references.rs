@@ -2,23 +2,22 @@
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
-use std::time::Instant;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use serde_json::json;
 use tokio::task::JoinSet;
 
 use super::Query;
-use super::named_besides::{imports_default, is_defaulted, is_identifier, is_qualifier, stands_for};
 use super::resolve::Candidate;
-use super::unnamed::unnamed;
-use crate::answer::{Candidates, Site, site_at};
-use crate::blocking::blocking;
-use crate::inquiry::{Sheets, Spot, left, places, within};
-use crate::judgement::{Code, Judgement, Reason, Verdict};
+use crate::answer::{Candidates, LineOptions, Site, site_at};
+use crate::inquiry::{Sheets, Spot, blocking, left, places, within};
+use crate::judgement::{Code, Judgement, Reason, Unnamed, Verdict};
 use crate::lsp::{Failure, Location, of_path};
+use crate::place::Lines;
 use crate::search::Hit;
 use crate::server::{Document, Server, Session};
-use crate::syntax::{Class, Kind, Language, family};
+use crate::syntax::{C_AND_CPP, Class, Kind, Language, Occurrence, SCRIPTS, family, is_word, occurrences_at};
 
 /// References other than candidates.
 #[derive(Default)]
@@ -57,11 +56,7 @@ impl References {
         }
         // The server may have an old version of these files.
         let files: BTreeSet<PathBuf> = std::mem::take(&mut self.odd).into_iter().map(|spot| spot.path).collect();
-        let documents = files.iter().filter_map(|path| {
-            let sheet = sheets.get(path)?;
-            let language = Language::detect(path, sheet.text.as_bytes())?;
-            Some(Document { path: path.clone(), language, text: sheet.text.clone() })
-        });
+        let documents = files.iter().filter_map(|path| sheets.document(path));
         let documents: Vec<Document> = documents.take(MOST_OPENED).collect();
         self.opened = documents.iter().map(|one| one.path.clone()).collect();
         let Some(session) = within(asked.call.until, server.open(documents)).await.flatten() else { return false };
@@ -230,4 +225,109 @@ fn named(
     site.at += sheet.skip;
     site.alias = (word != found.question.name).then_some(word);
     Some(site)
+}
+
+/// True if a C++ spot is only a qualifier: `app` in `app::Item(7)`.
+fn is_qualifier(sheets: &Sheets, spot: &Spot, name: &str) -> bool {
+    let rest = sheets.get(&spot.path).and_then(|sheet| sheet.text.get(spot.end.saturating_sub(sheet.skip)..));
+    let path = rest.unwrap_or_default().split(|c: char| !c.is_alphanumeric() && !"_:".contains(c)).next();
+    path.is_some_and(|path| path.starts_with("::") && path.rsplit("::").next() == Some(name))
+}
+
+/// True if a text is a single name.
+fn is_identifier(text: &str) -> bool {
+    let is_part = |c: char| c.is_alphanumeric() || matches!(c, '_' | '$');
+    text.chars().all(is_part) && text.chars().next().is_some_and(|first| !first.is_ascii_digit())
+}
+
+/// True if a C++ spot is a function that the compiler generates: `= default`.
+fn is_defaulted(sheets: &Sheets, spot: &Spot) -> bool {
+    let text = sheets.get(&spot.path).and_then(|sheet| sheet.text.get(spot.start.saturating_sub(sheet.skip)..));
+    let statement = text.and_then(|text| text.split([';', '{', '}']).next()).unwrap_or_default();
+    Language::by_name(&spot.path).is_some_and(|language| family(language) == C_AND_CPP)
+        && statement.trim_end().strip_suffix("default").is_some_and(|before| before.trim_end().ends_with('='))
+}
+
+/// True if a TypeScript or JavaScript file imports the name as a default export, which may wrap one of the definitions
+/// (`export default memo(Button)`).
+fn imports_default(sheets: &Sheets, spot: &Spot, name: &str) -> bool {
+    let is_script = Language::by_name(&spot.path).is_some_and(|language| family(language) == SCRIPTS);
+    let Some(sheet) = sheets.get(&spot.path).filter(|_| is_script && !name.is_empty()) else { return false };
+    let import = format!("import {name}");
+    let mut all = sheet.text.match_indices(&import).map(|(at, _)| sheet.text[at + import.len()..].trim_start());
+    all.any(|rest| rest.starts_with("from ") || rest.starts_with(','))
+}
+
+/// True if a keyword means a definition without naming it.
+fn stands_for(found: &Candidates, number: usize, word: &str) -> bool {
+    let definition = &found.definitions[number];
+    let is_type = definition.kind.is_type() || definition.kind == Kind::Constructor;
+    if definition.is_constructor(&found.question.name)
+        && definition.inside.last().is_some_and(|names| names.iter().any(|one| one == word))
+    {
+        return true;
+    }
+    match definition.language {
+        Language::Rust => is_type && word == "Self" || matches!(word, "self" | "super" | "crate"),
+        Language::TypeScript | Language::Tsx | Language::JavaScript => {
+            is_type && matches!(word, "super" | "this") || word == "default"
+        }
+        Language::Python => is_type && matches!(word, "cls" | "super" | "self"),
+        _ => false,
+    }
+}
+
+/// Returns a use that does not name its definition, as clangd reports them: an implicit constructor call, the sign of an
+/// operator, and the use of a macro whose body has the name. `None` if the text does not support it.
+fn unnamed(found: &Candidates, number: usize, spot: &Spot, sheets: &Sheets, shown: LineOptions) -> Option<Site> {
+    let definition = &found.definitions[number];
+    let sheet = sheets.get(&spot.path)?;
+    let text = sheet.text.as_bytes();
+    let path: PathBuf = sheets.below(&spot.path)?.into();
+    let language = Language::detect(&path, text).filter(|one| matches!(one, Language::C | Language::Cpp))?;
+    let (start, end) = (spot.start.checked_sub(sheet.skip)?, spot.end.checked_sub(sheet.skip)?);
+    let word = text.get(start..end).filter(|word| !word.is_empty())?;
+    // A spot within a word indicates that the text has changed.
+    let is_in_word = |at: usize| {
+        at.checked_sub(1).and_then(|before| text.get(before)).is_some_and(|one| is_word(*one))
+            && text.get(at).is_some_and(|one| is_word(*one))
+    };
+    if is_in_word(start) || is_in_word(end) || word.iter().any(u8::is_ascii_whitespace) {
+        return None;
+    }
+    let until = Instant::now() + Duration::from_secs(1);
+    let all = occurrences_at(language, text, std::slice::from_ref(&(start..end)), until);
+    let one = all.and_then(|all| all.into_iter().next());
+    let name = &found.question.name;
+    // The sign of an operator, or the bracket of a call operator.
+    let is_operator = name.strip_prefix("operator").is_some_and(|sign| sign.trim_start().as_bytes().starts_with(word));
+    let (how, class) = if definition.is_constructor(name) {
+        (Unnamed::Implicit, Class::Construct)
+    } else if is_operator && !is_word(word[0]) {
+        (Unnamed::Implicit, Class::Call)
+    } else if found.texts.values().any(|text| is_macro(text, word)) {
+        // `COMMAND(list) { … }` looks like a function.
+        let class = match one.as_ref().map(|one| one.class)? {
+            Class::Binding | Class::Signature if !definition.kind.is_type() => Class::Call,
+            class => class,
+        };
+        (Unnamed::Macro, class)
+    } else {
+        return None;
+    };
+    let alias = Some(String::from_utf8_lossy(word).into_owned());
+    let one = Occurrence::new(start..end, class, one.map(|one| one.enclosing).unwrap_or_default());
+    let site = Site::new(Arc::from(path), language, &Lines::new(text), &one, Some(shown.context_lines));
+    Some(Site { at: spot.start, alias, unnamed: Some(how), self_type: None, in_interface: false, ..site })
+}
+
+/// True if a text defines a macro.
+fn is_macro(text: &[u8], word: &[u8]) -> bool {
+    let mut all = memchr::memmem::find_iter(text, b"define");
+    all.any(|at| {
+        let before = text[..at].trim_ascii_end();
+        let rest = text[at + b"define".len()..].trim_ascii_start();
+        let is_whole = rest.get(word.len()).is_none_or(|next| !is_word(*next));
+        before.ends_with(b"#") && rest.starts_with(word) && is_whole
+    })
 }

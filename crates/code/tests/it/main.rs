@@ -6,7 +6,6 @@ mod announced;
 mod answers;
 mod assigned;
 mod back_dated;
-mod beyond;
 mod borderline;
 mod broken;
 mod callees;

@@ -417,3 +417,22 @@ fn an_effect_that_is_undecided_is_no_match_that_is() {
     let (_, text) = worktree.ask("find_matches", json!({"type_name": "E"})).unwrap();
     assert!(text.starts_with("2 matches by name: 1 breaks, 1 unknown effect; unchecked: no language server"), "{text}");
 }
+
+#[test]
+fn a_match_in_another_crate_names_the_crate() {
+    let worktree = Worktree::new();
+    worktree
+        .write("Cargo.toml", "[workspace]\nmembers = [\"a\", \"b\"]\n")
+        .write("a/Cargo.toml", "[package]\nname = \"a\"\nversion = \"0.1.0\"\n")
+        .write("a/src/lib.rs", "pub enum Kind { One, Two }\n")
+        .write("b/Cargo.toml", "[package]\nname = \"b\"\nversion = \"0.1.0\"\n[dependencies]\na = { path = \"../a\" }\n")
+        .write(
+            "b/src/lib.rs",
+            "pub fn whole(kind: a::Kind) -> u8 {\n    match kind {\n        a::Kind::One => 1,\n        a::Kind::Two => 2,\n    }\n}\n\
+             pub fn one(kind: &a::Kind) -> bool {\n    matches!(kind, a::Kind::One)\n}\n",
+        );
+    for name in ["Kind", "a::Kind", "a/src/lib.rs:1:10"] {
+        let (answer, text) = worktree.ask("find_matches", json!({"type_name": name})).unwrap();
+        assert_eq!(answer["total"], 2, "{name}: {text}");
+    }
+}

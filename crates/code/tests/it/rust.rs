@@ -1,7 +1,7 @@
 //! All questions to rust-analyzer in one crate: because it starts slowly, one server reads all the texts.
 
 use crate::{
-    back_dated, beyond, broken, callees, configurations, dispatch, implicit_callers, matches_judged, objects, outside,
+    back_dated, broken, callees, configurations, dispatch, implicit_callers, matches_judged, objects, outside,
     projects, servers, silent,
 };
 
@@ -21,7 +21,6 @@ fn one_server_for_all() {
         matches_judged::rust,
         callees::what_a_macro_makes_has_a_kind,
         back_dated::rust_analyzer_knows_it_too,
-        beyond::a_module_in_a_linked_folder,
         broken::a_declaration_that_does_not_parse_is_no_use_of_itself,
     ];
     for part in parts {

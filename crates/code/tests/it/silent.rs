@@ -22,7 +22,6 @@ pub(crate) fn what_is_silent_is_judged_by_its_words(judged: &JudgedProject) {
     what_only_a_feature_compiles_is_judged(judged);
     what_another_type_owns_is_none_of_it(judged);
     a_type_with_another_name_may_be_it(judged);
-    a_function_of_another_module_is_none_of_it(judged);
     a_macro_that_is_given_self_or_handed_on_may_mean_anything(judged);
 }
 
@@ -93,18 +92,6 @@ fn a_type_with_another_name_may_be_it(judged: &JudgedProject) {
         let (answer, text) = judged.until_judged("find_callers", json!({"name": "Circle::made"}));
         assert_eq!(answer["head"]["complete"], false, "{more} {text}");
     }
-}
-
-fn a_function_of_another_module_is_none_of_it(judged: &JudgedProject) {
-    judged.write(
-        "src/lib.rs",
-        "pub mod one { pub fn add() {} }\npub mod two { pub fn add() {} }\npub mod three { pub use crate::one::add; }\n\
-         macro_rules! adds { () => { $crate::two::add() } }\npub fn a() { adds!(); one::add(); }\n\
-         macro_rules! more { () => { $crate::three::add() } }\n",
-    );
-    let (answer, text) = judged.until_judged("find_callers", json!({"name": "one::add"}));
-    assert_eq!(answer["head"]["unverified"], 1, "{text}");
-    assert!(text.contains("src/lib.rs"), "{text}");
 }
 
 fn a_macro_that_is_given_self_or_handed_on_may_mean_anything(judged: &JudgedProject) {

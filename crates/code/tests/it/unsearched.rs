@@ -53,59 +53,6 @@ fn rules_above_the_root_leave_nothing_out() {
 }
 
 #[test]
-fn what_include_brings_in_is_named_unless_it_was_searched() {
-    let worktree = rust();
-    worktree.write("src/inc.in", "pub fn i() { area(); }\n").write("src/seen.rs", "pub fn s() { area(); }\n");
-    worktree.write("src/a.rs", "include!(\"seen.rs\");\n// include!(\"inc.in\")\n");
-    assert!(reasons_for(&worktree, "area").is_empty());
-    worktree.write("src/a.rs", "include!(\"inc.in\");\n");
-    let said = reasons_for(&worktree, "area");
-    assert!(said.len() == 1 && said[0].starts_with("src/a.rs: brings in a file with include!"), "{said:?}");
-    // Answers never mention generated files.
-    worktree.write("src/a.rs", "include!(concat!(env!(\"OUT_DIR\"), \"/g.rs\"));\n");
-    assert!(reasons_for(&worktree, "area").is_empty());
-}
-
-#[test]
-fn what_an_included_file_includes_is_named() {
-    let worktree = rust();
-    worktree.write("src/a.rs", "include!(\"one.in\");\n").write("src/one.in", "include!(\"deep/two.in\");\n");
-    worktree.write("src/deep/two.in", "include!(\"../one.in\");\n");
-    assert!(reasons_for(&worktree, "area").is_empty());
-    worktree.write("src/deep/two.in", "pub fn i() { area(); }\n");
-    let said = reasons_for(&worktree, "area");
-    assert!(said.len() == 1 && said[0].starts_with("src/one.in: brings in a file"), "{said:?}");
-}
-
-#[test]
-fn modules_in_folders_that_are_not_searched_are_named() {
-    let worktree = rust();
-    worktree
-        .write(
-            "src/lib.rs",
-            "pub fn area() {}\nmod gen;\nmod linked;\n#[path = \"../.hidden/at.rs\"]\nmod at;\nmod seen;\n",
-        )
-        .write(".gitignore", "/src/gen/\n")
-        .write("src/gen/mod.rs", "mod deep;\n")
-        .write("src/seen.rs", "")
-        .write(".hidden/at.rs", "fn q() {}\n")
-        .write("src/gen/deep.rs", "fn q() {}\n");
-    let outside = tempfile::tempdir().unwrap();
-    std::fs::write(outside.path().join("mod.rs"), "fn q() {}\n").unwrap();
-    std::os::unix::fs::symlink(outside.path(), worktree.path().join("src/linked")).unwrap();
-    assert!(reasons_for(&worktree, "area").is_empty());
-    let uses = "fn q() { crate::area(); }\n";
-    worktree.write("src/gen/deep.rs", uses).write(".hidden/at.rs", uses);
-    std::fs::write(outside.path().join("mod.rs"), uses).unwrap();
-    let said = reasons_for(&worktree, "area").join("\n");
-    for file in ["src/gen/deep.rs", "src/linked/mod.rs", "src/../.hidden/at.rs"] {
-        assert!(said.contains(file), "{file}: {said}");
-    }
-    assert!(said.ends_with(": a module that mentions the name, in a folder that is not searched"), "{said}");
-    assert!(reasons_for(&worktree, "alone").is_empty());
-}
-
-#[test]
 fn assembly_is_named() {
     let worktree = Worktree::new();
     worktree
@@ -147,13 +94,10 @@ fn files_of_other_kinds_that_name_it_are_named() {
         worktree.write(file, "<script>import { area } from './geo'; area(1)</script>\n");
     }
     worktree
-        .write("nb.ipynb", r#"{"cells": [{"source": ["import plot\n", "plot.area_of()"]}, {"source": "x\nnear(1)"}]}"#)
-        .write("pyproject.toml", "[project]\nname = \"plot\"\n[project.scripts]\nplot = \"plot:run\"\n")
-        .write("setup.cfg", "[metadata]\nname = plot\n[options.entry_points]\nconsole_scripts =\n    x = plot:run\n");
+        .write("nb.ipynb", r#"{"cells": [{"source": ["import plot\n", "plot.area_of()"]}, {"source": "x\nnear(1)"}]}"#);
     let said = reasons_for(&worktree, "area").join("\n");
     let words = "mentions the name and is not searched, because no language server reads files of its kind";
     assert_eq!(said, format!("c.astro, d.mdx, src/App.vue and 1 more: {words}"));
-    assert_eq!(reasons_for(&worktree, "run"), [format!("pyproject.toml, setup.cfg: {words}")]);
     for name in ["area_of", "near"] {
         assert_eq!(reasons_for(&worktree, name), [format!("nb.ipynb: {words}")]);
     }

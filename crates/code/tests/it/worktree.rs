@@ -11,8 +11,8 @@ use serde_json::value::RawValue;
 use crate::expanded::expanded;
 
 /// Every class of a use.
-pub(crate) fn every_class() -> [&'static str; 12] {
-    code::Class::ALL.map(code::Class::word)
+pub(crate) fn every_class() -> Vec<&'static str> {
+    code::Class::ALL.iter().map(|class| class.word()).collect()
 }
 
 pub(crate) struct Worktree(tempfile::TempDir);

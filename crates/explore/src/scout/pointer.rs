@@ -166,7 +166,7 @@ pub(super) fn kind_of_match(effect: MatchEffect) -> UseKind {
         MatchEffect::Breaks => UseKind::BreakingMatch,
         MatchEffect::FallsThrough => UseKind::OpenMatch,
         MatchEffect::Absorbs | MatchEffect::Unaffected => UseKind::CoveredMatch,
-        MatchEffect::Unknown => UseKind::UnclearMatch,
+        MatchEffect::Undecided => UseKind::UnclearMatch,
     }
 }
 

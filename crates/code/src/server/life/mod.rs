@@ -2,8 +2,8 @@
 
 mod probing;
 
-use std::collections::{BTreeSet, VecDeque};
-use std::path::{Path, PathBuf};
+use std::collections::VecDeque;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -15,7 +15,6 @@ use tokio::sync::{OwnedSemaphorePermit, mpsc, oneshot, watch};
 
 use self::probing::{ProbeOutcome, probe_outcome};
 use super::actor::Actor;
-use super::beyond::Beyond;
 use super::canary::Probe;
 use super::documents::{Changed, Documents, back_dated, caught_up, read_again};
 use super::scratch::Scratch;
@@ -25,25 +24,6 @@ use super::{Canary, Certainty, Document, Order, Session, State};
 use crate::journal::Record;
 use crate::lsp::{Answering, Client, Encoding, Event, Failure, of_path};
 use crate::syntax::{Language, family as language_family};
-
-/// How a life ended.
-pub(super) enum Ending {
-    Ended,
-    Parked,
-    /// Parked until there is memory for it.
-    Held,
-    OverBudget,
-    /// It exited before it completed `initialize`, or failed to start.
-    CannotStart {
-        exit: Option<String>,
-        stderr: Vec<String>,
-    },
-    Crashed {
-        exit: String,
-        stderr: Vec<String>,
-    },
-    Hung,
-}
 
 /// An event in the life of a running server.
 enum Happening {
@@ -64,7 +44,6 @@ pub(super) struct Life<'a> {
     documents: Documents,
     signals: Signals,
     changes: Option<::watch::Subscription>,
-    beyond: Beyond,
     /// True if the server announces that it begins to load.
     announces: bool,
     /// True after `initialize` was answered.
@@ -103,15 +82,15 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(2);
 const ANNOUNCES_WITHIN: Duration = Duration::from_secs(1);
 
 impl Life<'_> {
-    /// Starts the program and runs until it ends.
-    pub(super) async fn begin(actor: &mut Actor) -> Ending {
+    /// Starts the program and runs until it ends. Returns the state that follows; `None` if the server ends.
+    pub(super) async fn begin(actor: &mut Actor) -> Option<State> {
         let start = actor.start.clone();
         // Servers that load at the same time compete for processor and memory.
         let starting = start.starting.clone().acquire_owned().await.ok();
         let name = start.profile.name.clone();
         let settings = widened(&start).await;
         let nonce = Nonce::random();
-        let unstarted = |problem| Ending::CannotStart { exit: None, stderr: vec![problem] };
+        let unstarted = |problem| Some(State::CannotStart { exit: None, stderr: vec![problem] });
         let scratch = match Scratch::make(&start.servers_dir, &nonce) {
             Ok(scratch) => scratch,
             Err(error) => {
@@ -119,15 +98,10 @@ impl Life<'_> {
                 return unstarted(format!("make a directory for its temporary files in {place}: {error}"));
             }
         };
-        let has_copies = match copied(&start).await {
-            Ok(has_copies) => has_copies,
-            Err(problem) => {
-                scratch.remove().await;
-                return unstarted(problem);
-            }
-        };
-        let mut child = match spawn(&start, has_copies, nonce, scratch.path()) {
-            Ok(child) => child,
+        let copied = copied(&start).await;
+        let spawned = copied.and_then(|copied| Ok((copied, spawn(&start, copied, nonce, scratch.path())?)));
+        let (has_copies, mut child) = match spawned {
+            Ok(spawned) => spawned,
             Err(problem) => {
                 scratch.remove().await;
                 return unstarted(problem);
@@ -161,12 +135,11 @@ impl Life<'_> {
             since: Instant::now(),
             says_ready_since: None,
             probes: Vec::new(),
-            beyond: Beyond::default(),
             canary: None,
             probing: None,
             probe_at: None,
             pause: FIRST_PAUSE,
-            settled: Certainty::already(),
+            settled: Certainty::new(true),
             changed: Changed::default(),
             caught_up: watch::channel(true).1,
             is_outdated: false,
@@ -179,15 +152,8 @@ impl Life<'_> {
         };
         let over = life.live(events, exit.clone()).await;
         let ended = *exit.borrow();
-        let why = match &over {
-            Ending::Ended => "ended",
-            Ending::Parked | Ending::Held => "parked",
-            Ending::OverBudget => "over_budget",
-            Ending::CannotStart { .. } => "cannot_start",
-            Ending::Crashed { .. } => "crashed",
-            Ending::Hung => "hung",
-        };
-        if !matches!(over, Ending::CannotStart { .. } | Ending::Crashed { .. } | Ending::Hung) {
+        let why = over.as_ref().map_or("ended", State::word);
+        if !matches!(over, Some(State::CannotStart { .. } | State::Crashed { .. } | State::Hung { .. })) {
             // The server may write its cache for the next start.
             let goodbye = client.request("shutdown", &Value::Null, Duration::from_millis(300)).await;
             if goodbye.is_ok() {
@@ -205,8 +171,10 @@ impl Life<'_> {
         }
         let said = || stderr.lock().iter().cloned().collect();
         match over {
-            Ending::CannotStart { exit, stderr } if stderr.is_empty() => Ending::CannotStart { exit, stderr: said() },
-            Ending::Crashed { exit, .. } => Ending::Crashed { exit, stderr: said() },
+            Some(State::CannotStart { exit, stderr }) if stderr.is_empty() => {
+                Some(State::CannotStart { exit, stderr: said() })
+            }
+            Some(State::Crashed { exit, retry_in, .. }) => Some(State::Crashed { exit, stderr: said(), retry_in }),
             over => over,
         }
     }
@@ -215,7 +183,7 @@ impl Life<'_> {
         mut self,
         mut events: mpsc::Receiver<Event>,
         mut exit: watch::Receiver<Option<process::Exit>>,
-    ) -> Ending {
+    ) -> Option<State> {
         let hello = {
             let (client, params) = (self.client.clone(), initialize(&self.actor.start, &self.settings));
             // A missing answer is detected like any other silence.
@@ -235,18 +203,15 @@ impl Life<'_> {
                 _ = ticks.tick() => Happening::Tick,
             };
             match happening {
-                Happening::Order(None | Some(Order::End)) => return Ending::Ended,
-                Happening::Order(Some(Order::Park)) => return Ending::Parked,
-                Happening::Order(Some(Order::Hold)) => return Ending::Held,
-                Happening::Order(Some(Order::Wake | Order::Release)) => {}
-                Happening::Order(Some(Order::OverBudget)) => return Ending::OverBudget,
+                Happening::Order(None | Some(Order::End)) => return None,
+                Happening::Order(Some(Order::Park)) => return Some(State::Parked),
+                Happening::Order(Some(Order::OverBudget)) => return Some(State::OverBudget),
                 Happening::Order(Some(Order::Doubt)) => self.probe_soon(),
-                Happening::Order(Some(Order::LookBeyond(files))) => self.look_beyond(files).await,
                 Happening::Order(Some(Order::Open { documents, reply })) => {
                     let session = self.open(&documents).await;
                     let _ = reply.send(session);
                     if self.is_outdated {
-                        return Ending::Parked;
+                        return Some(State::Parked);
                     }
                 }
                 Happening::Heard(Event::Notification { method, params }) => {
@@ -255,7 +220,7 @@ impl Life<'_> {
                     }
                 }
                 Happening::Exited | Happening::Heard(Event::Closed) => {
-                    return self.ended(&mut exit, "its output is not a language server's".to_owned()).await;
+                    return Some(self.ended(&mut exit, "its output is not a language server's".to_owned()).await);
                 }
                 Happening::Initialized(Ok(answer)) => {
                     self.encoding = Encoding::chosen(&answer["capabilities"]);
@@ -273,18 +238,18 @@ impl Life<'_> {
                     self.look();
                 }
                 Happening::Initialized(Err(problem)) => {
-                    return self.ended(&mut exit, problem.to_string()).await;
+                    return Some(self.ended(&mut exit, problem.to_string()).await);
                 }
                 Happening::Probed(outcome) => self.finish_probe(outcome).await,
                 Happening::Tick => {
                     self.look();
                     if self.is_hung().await {
-                        return Ending::Hung;
+                        return Some(State::Hung { retry_in: None });
                     }
                 }
             }
             if self.is_deaf {
-                return Ending::Hung;
+                return Some(State::Hung { retry_in: None });
             }
         }
     }
@@ -353,7 +318,7 @@ impl Life<'_> {
             // If the sync fails, the opened texts and the check at the end of the answer still apply.
             if let Err(error) = watcher.sync().await {
                 tracing::warn!(%error, "the changes of a worktree are not all known");
-                self.settled = Certainty::not_yet();
+                self.settled = Certainty::new(false);
             }
         }
         if let Some(batch) = self.changes.as_mut().and_then(::watch::Subscription::try_next) {
@@ -377,64 +342,48 @@ impl Life<'_> {
         })
     }
 
-    /// Reports changes of files that are not watched. A server that has ended is detected by its silence.
-    async fn look_beyond(&mut self, files: BTreeSet<PathBuf>) {
-        let mut beyond = std::mem::take(&mut self.beyond);
-        let looked = tokio::task::spawn_blocking(move || (beyond.changes(files), beyond)).await;
-        let Ok((changes, beyond)) = looked else { return };
-        self.beyond = beyond;
-        if self.is_up && !changes.is_empty() {
-            self.settled = Certainty::not_yet();
-            let _ = self.tell("workspace/didChangeWatchedFiles", json!({"changes": changes})).await;
-        }
-    }
-
     async fn tell_changes(&mut self, batch: ::watch::Batch) -> Result<(), Failure> {
-        let worktree = self.actor.start.worktree.clone();
-        let is_file = |change: &&::watch::Change| change.file == ::watch::FileKind::File;
-        let one = |change: &::watch::Change| {
+        let (worktree, profile) = (self.actor.start.worktree.clone(), self.actor.start.profile.clone());
+        let all: Vec<PathBuf> = batch.changes.iter().map(|change| worktree.join(&change.path)).collect();
+        let is_of_family =
+            |path: &&PathBuf| Language::by_name(path).is_some_and(|one| language_family(one) == profile.family);
+        let is_copied = |path: &PathBuf| profile.copies.iter().any(|name| *path == self.actor.start.root.join(name));
+        self.is_outdated |= all.iter().any(is_copied);
+        if !profile.included.is_empty() {
+            self.is_outdated |= self.changed.add(all.iter().filter(is_of_family).cloned());
+        }
+        let files = batch.changes.iter().zip(&all).filter(|(change, _)| change.file == ::watch::FileKind::File);
+        let files: Vec<(&::watch::Change, &PathBuf)> = files.collect();
+        let of_family: Vec<PathBuf> = files.iter().map(|(_, path)| *path).filter(is_of_family).cloned().collect();
+        if profile.keeps_by_time {
+            let files = of_family.clone();
+            let files = tokio::task::spawn_blocking(move || back_dated(files)).await.unwrap_or_default();
+            self.is_outdated |= self.changed.add(files.into_iter());
+        }
+        // If the server is stopping, further work would only delay its successor.
+        if self.is_outdated || files.is_empty() {
+            return Ok(());
+        }
+        let one = |(change, path): &(&::watch::Change, &PathBuf)| {
             let kind = match change.kind {
                 ::watch::ChangeKind::Created => 1,
                 ::watch::ChangeKind::Modified => 2,
                 ::watch::ChangeKind::Removed => 3,
             };
-            json!({"uri": of_path(&worktree.join(&change.path)), "type": kind})
+            json!({"uri": of_path(path), "type": kind})
         };
-        let files: Vec<_> =
-            self.actor.start.profile.copies.iter().map(|name| self.actor.start.root.join(name)).collect();
-        self.is_outdated |= batch.changes.iter().any(|change| files.contains(&worktree.join(&change.path)));
-        let family = self.actor.start.profile.family.clone();
-        let is_of_family = |path: &Path| Language::by_name(path).is_some_and(|one| language_family(one) == family);
-        if !self.actor.start.profile.included.is_empty() {
-            let files = batch.changes.iter().map(|change| worktree.join(&change.path));
-            self.is_outdated |= self.changed.add(files.filter(|path| is_of_family(path)));
+        if files.iter().any(|(change, _)| profile.may_read(&change.path)) {
+            self.settled = Certainty::new(false);
         }
-        if self.actor.start.profile.keeps_by_time {
-            let files = batch.changes.iter().filter(is_file).map(|change| worktree.join(&change.path));
-            let files: Vec<PathBuf> = files.filter(|path| is_of_family(path)).collect();
-            let files = tokio::task::spawn_blocking(move || back_dated(files)).await.unwrap_or_default();
-            self.is_outdated |= self.changed.add(files.into_iter());
+        let changes: Vec<Value> = files.iter().map(one).collect();
+        self.tell("workspace/didChangeWatchedFiles", json!({"changes": changes})).await?;
+        let unopened: Vec<PathBuf> = of_family.into_iter().filter(|path| !self.documents.has(path)).collect();
+        let mut told = tokio::task::spawn_blocking(move || read_again(unopened)).await.unwrap_or_default();
+        if batch.changes.iter().any(|change| profile.is_included(&change.path)) {
+            told.extend(self.documents.close_all());
         }
-        if self.is_outdated {
-            // The server is stopping: further work would only delay its successor.
-            return Ok(());
-        }
-        let changes: Vec<Value> = batch.changes.iter().filter(is_file).map(one).collect();
-        if !changes.is_empty() {
-            if batch.changes.iter().filter(is_file).any(|change| self.actor.start.profile.may_read(&change.path)) {
-                self.settled = Certainty::not_yet();
-            }
-            self.tell("workspace/didChangeWatchedFiles", json!({"changes": changes})).await?;
-            let is_read = |path: &PathBuf| is_of_family(path) && !self.documents.has(path);
-            let files = batch.changes.iter().filter(is_file).map(|change| worktree.join(&change.path));
-            let files: Vec<PathBuf> = files.filter(is_read).collect();
-            let mut told = tokio::task::spawn_blocking(move || read_again(files)).await.unwrap_or_default();
-            if batch.changes.iter().any(|change| self.actor.start.profile.is_included(&change.path)) {
-                told.extend(self.documents.close_all());
-            }
-            for (method, params) in told {
-                self.tell(method, params).await?;
-            }
+        for (method, params) in told {
+            self.tell(method, params).await?;
         }
         Ok(())
     }
@@ -458,14 +407,15 @@ impl Life<'_> {
     }
 
     /// Determines how a silent server ended. A program closes its output slightly before its exit status is available.
-    async fn ended(&self, exit: &mut watch::Receiver<Option<process::Exit>>, otherwise: String) -> Ending {
+    async fn ended(&self, exit: &mut watch::Receiver<Option<process::Exit>>, otherwise: String) -> State {
         let ended = tokio::time::timeout(MOMENT, exit.wait_for(Option::is_some)).await;
         let ended = ended.ok().and_then(|ended| ended.ok().and_then(|exit| *exit));
         // A server killed by a signal may have run out of memory, and may live longer next time.
         if self.is_up || ended.is_some_and(|exit| exit.code.is_none()) {
-            return Ending::Crashed { exit: ended.map_or(otherwise, |exit| exit.to_string()), stderr: Vec::new() };
+            let exit = ended.map_or(otherwise, |exit| exit.to_string());
+            return State::Crashed { exit, stderr: Vec::new(), retry_in: None };
         }
         let stderr = if ended.is_none() { vec![otherwise] } else { Vec::new() };
-        Ending::CannotStart { exit: ended.map(|exit| exit.to_string()), stderr }
+        State::CannotStart { exit: ended.map(|exit| exit.to_string()), stderr }
     }
 }

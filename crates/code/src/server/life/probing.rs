@@ -8,72 +8,70 @@ use super::super::canary::{Chosen, ask, choose};
 use super::super::{Canary, Certainty, Document};
 use super::{LONGEST_PAUSE, Life};
 
-/// Results of the readiness probes.
-pub(super) struct ProbeOutcome {
-    chosen: Chosen,
-    canary: Canary,
+/// A step of the readiness probes that has ended.
+pub(super) enum ProbeOutcome {
+    Chosen(Chosen),
+    Answered(Canary),
 }
 
 impl Life<'_> {
-    /// Asks the probes in a separate task.
+    /// Chooses the probes in a separate task. Certain uses may have changed: they are chosen again when their files change.
     pub(super) fn start_probe(&mut self) {
-        let (reply, probing) = oneshot::channel();
-        self.probing = Some(probing);
         let known = std::mem::take(&mut self.probes);
         let (root, family) = (self.actor.start.root.clone(), self.actor.start.profile.family.clone());
-        // Certain uses may have changed: the probes are chosen again when their files change.
-        tokio::spawn(async move {
-            let chosen = tokio::task::spawn_blocking(move || {
-                let mut documents = known.iter().flat_map(|probe| &probe.documents);
-                let is_known = !known.is_empty() && documents.all(Document::is_on_disk);
-                if is_known { Chosen { probes: known, any: None } } else { choose(&root, &family) }
-            });
-            // The receiver is gone if the server started to load again.
-            let _ = reply.send(chosen.await.ok().map(|chosen| ProbeOutcome { chosen, canary: Canary::None }));
+        let choosing = tokio::task::spawn_blocking(move || {
+            let mut documents = known.iter().flat_map(|probe| &probe.documents);
+            let is_known = !known.is_empty() && documents.all(Document::is_on_disk);
+            if is_known { Chosen { probes: known, any: None } } else { choose(&root, &family) }
         });
+        self.probe(async move { choosing.await.ok().map(ProbeOutcome::Chosen) });
     }
 
-    /// Handles chosen or answered probes.
-    pub(super) async fn finish_probe(&mut self, outcome: Option<ProbeOutcome>) {
-        self.probing = None;
-        let Some(ProbeOutcome { chosen, canary }) = outcome else {
-            self.probe_later();
-            return self.look();
-        };
-        let is_chosen_only = canary == Canary::None && !chosen.probes.is_empty();
-        self.probes = chosen.probes;
-        if !is_chosen_only {
-            if let Some(any) = chosen.any.filter(|_| self.announces && !self.signals.has_begun()) {
-                self.bring(&[any]).await;
-            }
-            let agrees = !matches!(canary, Canary::Lacks(_));
-            if canary == Canary::None {
-                self.settled = Certainty::not_yet();
-            }
-            self.canary = Some(canary);
-            if !agrees {
-                self.probe_later();
-            }
-            return self.look();
-        }
-        let documents: Vec<Document> = self.probes.iter().flat_map(|probe| probe.documents.clone()).collect();
-        if !documents.iter().all(Document::is_on_disk) {
-            // A question may have opened newer texts.
-            self.probe_later();
-            return self.look();
-        }
-        self.bring(&documents).await;
-        let (client, encoding, probes) = (self.client.clone(), self.encoding, self.probes.clone());
-        let within = self.actor.start.timing.request;
+    /// Runs a step. Its result is dropped if the server starts to load again.
+    fn probe(&mut self, step: impl Future<Output = Option<ProbeOutcome>> + Send + 'static) {
         let (reply, probing) = oneshot::channel();
         self.probing = Some(probing);
-        tokio::spawn(async move {
-            let canary = ask(&client, encoding, &probes, within).await;
-            let _ = reply.send(Some(ProbeOutcome { chosen: Chosen { probes, any: None }, canary }));
-        });
+        tokio::spawn(async move { reply.send(step.await) });
     }
 
-    /// Runs here rather than in a task, because the next question sends the same documents. If the server has ended, that is noticed elsewhere.
+    /// Asks the chosen probes, or publishes their result.
+    pub(super) async fn finish_probe(&mut self, outcome: Option<ProbeOutcome>) {
+        self.probing = None;
+        match outcome {
+            None => self.probe_later(),
+            Some(ProbeOutcome::Answered(canary)) => {
+                if matches!(canary, Canary::Lacks(_)) {
+                    self.probe_later();
+                }
+                self.canary = Some(canary);
+            }
+            Some(ProbeOutcome::Chosen(Chosen { probes, any })) if probes.is_empty() => {
+                if let Some(any) = any.filter(|_| self.announces && !self.signals.has_begun()) {
+                    self.bring(&[any]).await;
+                }
+                self.settled = Certainty::new(false);
+                self.canary = Some(Canary::None);
+            }
+            Some(ProbeOutcome::Chosen(Chosen { probes, .. })) => {
+                self.probes = probes.clone();
+                let documents: Vec<Document> = probes.iter().flat_map(|probe| probe.documents.clone()).collect();
+                if documents.iter().all(Document::is_on_disk) {
+                    self.bring(&documents).await;
+                    let (client, encoding) = (self.client.clone(), self.encoding);
+                    let within = self.actor.start.timing.request;
+                    return self.probe(async move {
+                        Some(ProbeOutcome::Answered(ask(&client, encoding, &probes, within).await))
+                    });
+                }
+                // A question may have opened newer texts.
+                self.probe_later();
+            }
+        }
+        self.look();
+    }
+
+    /// Runs here rather than in a task, because the next question sends the same documents. If the server has ended, that is
+    /// noticed elsewhere.
     async fn bring(&mut self, documents: &[Document]) {
         for (method, params) in self.documents.bring(documents) {
             let _ = self.tell(method, params).await;

@@ -10,13 +10,13 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use self::receivers::{call, groups, has_receiver, is_call, with_places};
-use super::{JudgedAnswer, display_path};
-use crate::answer::{Candidates, Site};
+use super::{JudgedAnswer, defined, display_path};
+use crate::answer::{Candidates, LineOptions, Site};
 use crate::definition::Definition;
 use crate::head::Head;
 use crate::judgement::{Code, Unnamed, Verdict};
 use crate::syntax::{Class, Kind, Language};
-pub(super) use lines::{lines, rest_line};
+use lines::{lines, rest_line};
 pub(super) use receivers::Group;
 pub(super) use sentence::{sentence, why};
 
@@ -111,7 +111,27 @@ pub(super) struct Uses {
 /// Up to this many unverified places are listed one by one among verified ones.
 const FEW: usize = 10;
 
+impl<'a> Listing<'a> {
+    pub(super) fn new(wanted: &'a [Class], shown: LineOptions, with_other: bool) -> Listing<'a> {
+        Listing { wanted, most: shown.most, with_other, has_context: shown.context_lines > 0 }
+    }
+}
+
 impl Uses {
+    /// Also returns the lines of the answer. `tool` is called with `name` for more, and lists places called `noun`.
+    pub(super) fn with_text(
+        answered: &JudgedAnswer,
+        listed: Listing<'_>,
+        (tool, noun, name): (&str, &str, &str),
+    ) -> (Uses, Vec<String>) {
+        let uses = Uses::new(answered, listed);
+        let mut text = vec![sentence(answered, &uses, noun)];
+        text.extend(defined(&answered.found));
+        text.extend(lines(&uses));
+        text.extend(rest_line(tool, name, &uses));
+        (uses, text)
+    }
+
     pub(super) fn new(answered: &JudgedAnswer, listed: Listing<'_>) -> Uses {
         let JudgedAnswer { scope, found, judged, since, .. } = answered;
         let Listing { wanted, most, with_other, has_context } = listed;

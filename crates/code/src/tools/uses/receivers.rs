@@ -105,17 +105,13 @@ pub(in crate::tools) fn with_places(groups: &[(Group, Vec<&Site>)], most: usize)
 
 /// True if a place has a receiver.
 pub(in crate::tools) fn has_receiver(found: &Candidates, site: &Site) -> bool {
-    !receiver(before(found, site)).is_empty()
-}
-
-fn before<'a>(found: &'a Candidates, site: &Site) -> &'a [u8] {
-    found.texts.get(&site.path).and_then(|text| text.get(..site.at)).unwrap_or_default()
+    !receiver(found.before(&site.path, site.at)).is_empty()
 }
 
 /// Returns the receiver and the name of a place.
 fn name(found: &Candidates, site: &Site) -> String {
     let name = site.alias.as_ref().unwrap_or(&found.question.name);
-    project::visible(&format!("{}{name}", receiver(before(found, site))))
+    project::visible(&format!("{}{name}", receiver(found.before(&site.path, site.at))))
 }
 
 /// Returns the receiver at the end of a text, with its dot and without arguments.

@@ -137,7 +137,7 @@ fn exported(answered: &JudgedAnswer) -> Option<String> {
     };
     let by_site = found.sites.iter().find(passes_on).map(|site| &site.path);
     let is_exported = |one: &&Definition| {
-        let text = found.texts.get(&one.path).and_then(|text| text.get(..one.at)).unwrap_or_default();
+        let text = found.before(&one.path, one.at);
         let line = text.rsplit(|byte| *byte == b'\n').next().unwrap_or_default();
         family(one.language) == SCRIPTS && line.starts_with(b"export ")
     };
