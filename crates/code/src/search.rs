@@ -13,7 +13,7 @@ use parking_lot::Mutex;
 
 use crate::judgement::Revision;
 use crate::syntax::{Language, family, is_word};
-use crate::unsearched::{beside, is_assembly, languages_of, unescaped};
+use crate::unsearched::{beside, embedded, is_assembly, languages_of};
 use crate::walk::{Entry, Files, walk};
 
 pub(crate) use crate::skipped::{Skipped, Why, unread_parts};
@@ -179,7 +179,7 @@ fn unsearched<'a>(
     let skipped = |path: &PathBuf| {
         // A broken link has no content.
         let (language, text) = languages_of(path).first().copied().zip(read(path).ok())?;
-        let mentions = find(language, &unescaped(path, &text)).len();
+        let mentions = find(language, &embedded(path, &text)).len();
         let why = match Language::by_name(path) {
             None if is_assembly(path) => Why::Assembly,
             None => Why::Embedded,

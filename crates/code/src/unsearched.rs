@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use memchr::memmem::find_iter;
 
 use crate::named::is_among;
-use crate::syntax::Language;
+use crate::syntax::{Language, is_word};
 
 /// Returns the files and links of a directory that are source files by name, or may embed code.
 pub(crate) fn beside(directory: &Path) -> Vec<PathBuf> {
@@ -32,14 +32,22 @@ const EMBEDDING: &[(&str, &[Language])] = &[
     ("tmpl gotmpl gohtml", &[Language::Go]),
 ];
 
+/// Files that name Python's entry points: `plot = "plot:run"`.
+const ENTRY_POINTS: [&str; 2] = ["pyproject.toml", "setup.cfg"];
+
 /// Returns the languages whose names a file may use, by its file name.
 pub(crate) fn languages_of(path: &Path) -> Vec<Language> {
     let extension = path.extension().and_then(|extension| extension.to_str()).unwrap_or_default();
     let embedding = || EMBEDDING.iter().find(|(extensions, _)| is_among(extensions, extension));
     match Language::by_name(path) {
         Some(language) => vec![language],
+        None if has_entry_points(path) => vec![Language::Python],
         None => embedding().map(|(_, languages)| languages.to_vec()).unwrap_or_default(),
     }
+}
+
+fn has_entry_points(path: &Path) -> bool {
+    path.file_name().is_some_and(|name| ENTRY_POINTS.iter().any(|known| name == *known))
 }
 
 /// True for assembly, by the file name.
@@ -47,8 +55,14 @@ pub(crate) fn is_assembly(path: &Path) -> bool {
     path.extension().and_then(|extension| extension.to_str()).is_some_and(|extension| is_among(ASSEMBLY, extension))
 }
 
-/// Returns the text of a file in which names are words: a notebook stores code in strings, `"import geo\narea(1)"`.
-pub(crate) fn unescaped<'a>(path: &Path, text: &'a [u8]) -> Cow<'a, [u8]> {
+/// Returns the code in a file, so that names are words: a notebook stores it in strings, `"import geo\narea(1)"`, and an entry
+/// point follows a colon.
+pub(crate) fn embedded<'a>(path: &Path, text: &'a [u8]) -> Cow<'a, [u8]> {
+    if has_entry_points(path) {
+        let is_of_name = |byte: &&u8| is_word(**byte) || **byte == b'.';
+        let names = text.split(|byte| *byte == b':').skip(1).map(|rest| rest.iter().take_while(is_of_name));
+        return names.flat_map(|name| name.chain(b" ")).copied().collect();
+    }
     if path.extension().is_none_or(|extension| extension != "ipynb") {
         return text.into();
     }

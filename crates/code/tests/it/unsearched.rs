@@ -94,10 +94,13 @@ fn files_of_other_kinds_that_name_it_are_named() {
         worktree.write(file, "<script>import { area } from './geo'; area(1)</script>\n");
     }
     worktree
-        .write("nb.ipynb", r#"{"cells": [{"source": ["import plot\n", "plot.area_of()"]}, {"source": "x\nnear(1)"}]}"#);
+        .write("nb.ipynb", r#"{"cells": [{"source": ["import plot\n", "plot.area_of()"]}, {"source": "x\nnear(1)"}]}"#)
+        .write("pyproject.toml", "[project]\nname = \"plot\"\n[project.scripts]\nplot = \"plot:run\"\n")
+        .write("setup.cfg", "[metadata]\nname = plot\n[options.entry_points]\nconsole_scripts =\n    x = plot:run\n");
     let said = reasons_for(&worktree, "area").join("\n");
     let words = "mentions the name and is not searched, because no language server reads files of its kind";
     assert_eq!(said, format!("c.astro, d.mdx, src/App.vue and 1 more: {words}"));
+    assert_eq!(reasons_for(&worktree, "run"), [format!("pyproject.toml, setup.cfg: {words}")]);
     for name in ["area_of", "near"] {
         assert_eq!(reasons_for(&worktree, name), [format!("nb.ipynb: {words}")]);
     }
