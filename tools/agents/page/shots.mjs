@@ -40,7 +40,7 @@ async function main() {
   try {
     writeFileSync(join(day.root, "migrate"), "#!/bin/sh\necho \"day $1: 412 orders\"\n", { mode: 0o755 });
     await day.begin();
-    for (const [name, keys] of [["top-now", ["1"]], ["top-agents", ["2"]], ["top-sessions", ["3"]]]) {
+    for (const [name, keys] of [["top-now", ["1"]], ["top-agents", ["2"]]]) {
       writeFileSync(join(pictures, `${name}.svg`), await terminal(day, keys));
     }
     page = spawn(hob, ["page"], { cwd: day.root, env: day.env, stdio: ["ignore", "pipe", "inherit"] });

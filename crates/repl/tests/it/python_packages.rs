@@ -1,5 +1,6 @@
 //! Python sessions with packages that many projects have: IPython, pandas, polars, Matplotlib.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use repl::adapter::python::PythonShell;
@@ -128,8 +129,11 @@ async fn pictures_come_from_python_and_from_ipython() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn ipython_needs_no_home() {
-    let options =
-        ReplOptions { python: PythonShell::Ipython, sandbox: Some(SandboxMode::Workspace), ..ReplOptions::default() };
+    let options = ReplOptions {
+        python: PythonShell::Ipython,
+        sandbox: Arc::new(|| Some(SandboxMode::Workspace)),
+        ..ReplOptions::default()
+    };
     let Some(mut fixture) = Fixture::with_options(options).with_python_packages() else { return };
     // The sandbox allows writes in the worktree only.
     let home = fixture.dirs[1].path().to_owned();

@@ -158,9 +158,13 @@ impl State {
 
     /// Returns the index of the chosen row among these.
     pub(super) fn chosen_index(&self, rows: &[Row]) -> usize {
+        let index = self.index.get(&self.room).copied().unwrap_or_default();
+        // New calls come first: at the top, the list follows them.
+        if self.room == Room::Activity && index == 0 {
+            return 0;
+        }
         let by_id = self.chosen.get(&self.room).and_then(|id| rows.iter().position(|row| row.id == *id));
-        let last = rows.len().saturating_sub(1);
-        by_id.unwrap_or_else(|| self.index.get(&self.room).copied().unwrap_or_default().min(last))
+        by_id.unwrap_or_else(|| index.min(rows.len().saturating_sub(1)))
     }
 
     fn choose(&mut self, rows: &[Row], index: usize) {
@@ -406,6 +410,8 @@ fn press_go(state: &mut State, mut editor: Editor, key: Key) -> Vec<Action> {
                 state.room = room;
                 state.filter.clear();
                 state.chosen.insert(room, row.id);
+                // The id decides, also in the room of calls.
+                state.index.insert(room, 1);
             }
             return Vec::new();
         }

@@ -281,6 +281,24 @@ fn a_message_is_written_and_kept_until_it_is_sent() {
 }
 
 #[test]
+fn at_the_top_of_the_calls_new_ones_are_followed() {
+    let with = |numbers: &[u64]| {
+        let call = |number: &u64| CallRow { number: *number, tool: format!("t{number}"), ..CallRow::default() };
+        let rooms = Rooms { activity: numbers.iter().map(call).collect(), ..Rooms::default() };
+        Event::Snapshot(Box::new(Snapshot { rooms, ..Snapshot::default() }))
+    };
+    let mut state = state(Rooms::default());
+    press(&mut state, "6");
+    let chosen = |state: &State| state.rows()[state.chosen_index(&state.rows())].cells[1].text.clone();
+    update(&mut state, with(&[2, 1]));
+    update(&mut state, with(&[3, 2, 1]));
+    assert_eq!(chosen(&state), "t3");
+    press(&mut state, "Down");
+    update(&mut state, with(&[4, 3, 2, 1]));
+    assert_eq!(chosen(&state), "t2", "a row that was chosen stays chosen");
+}
+
+#[test]
 fn opening_a_conversation_reads_it_once() {
     let mut mine = rooms();
     mine.mail[0].to[0].name = USER.to_owned();

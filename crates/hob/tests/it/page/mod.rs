@@ -25,7 +25,7 @@ pub(crate) struct Browser {
 pub(crate) struct Reply {
     pub(crate) status: u16,
     head: String,
-    body: String,
+    pub(crate) body: String,
 }
 
 impl Browser {
