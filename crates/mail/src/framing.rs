@@ -1,15 +1,13 @@
 //! Shows agents' text to a model inside a frame that the text cannot leave.
 //!
 //! A message is text from outside, and the frame tells the reader so. A random mark, unknown to the writer, begins and
-//! ends the frame; texts of the person have a mark of their own. Every line of the text is prefixed with `| `, so that it cannot pass for a line of hob's. Control
-//! characters are escaped. Single-line fields (an intent, a description, a snippet) are quoted on one line. Start with
-//! [`Framed`].
+//! ends the frame; texts of the person have a mark of their own. Every line of the text is prefixed with `| `, so that it
+//! cannot pass for a line of hob's. Control characters are escaped. Single-line fields (an intent, a description, a snippet)
+//! are quoted on one line. Start with [`Framed`].
 
 use std::fmt::Write;
 
 use project::visible::push_visible;
-
-use crate::model::ids::USER;
 
 /// The longest part of a body that a text form shows, in characters.
 pub(crate) const BODY_SHOWN: usize = 48_000;
@@ -29,13 +27,6 @@ pub enum Author {
     Agent,
     /// The person whom the reader works for.
     User,
-}
-
-impl Author {
-    /// Returns the author of a message from this sender.
-    pub(crate) fn from_sender(name: &str) -> Author {
-        if name == USER { Author::User } else { Author::Agent }
-    }
 }
 
 /// The mark around the texts of one kind of author.

@@ -137,7 +137,7 @@ pub(crate) struct Unread {
 
 /// A match before it is known which of its names are constructors of the type.
 #[derive(Debug)]
-struct Place {
+struct MatchSite {
     path: Arc<Path>,
     line: usize,
     column: usize,
@@ -150,7 +150,7 @@ struct Place {
 #[derive(Debug, Default)]
 pub(crate) struct Matches {
     /// Matches with names that could be constructors of the type, sorted by path and line.
-    all: Vec<Place>,
+    all: Vec<MatchSite>,
     pub files: usize,
     pub skipped: Vec<Skipped>,
     /// Imports that rename a constructor. Uses of the new name are not found.
@@ -197,7 +197,7 @@ pub(crate) fn matches(scope: &Scope, sum: &Sum) -> Matches {
 impl Matches {
     /// Returns the matches on the type, and the effect of a change on each.
     pub(crate) fn sites(&self, sum: &Sum, change: &Change, ours: &Ours) -> Vec<Site> {
-        let site = |place: &Place| {
+        let site = |place: &MatchSite| {
             let text = Text { bytes: self.texts.get(&place.path).map(|text| &text[..]).unwrap_or_default() };
             let is_ours = |name: &str, qualifier: Option<&str>, at: usize| {
                 names_constructor(sum, name, qualifier)
@@ -221,7 +221,7 @@ fn names_constructor(sum: &Sum, name: &str, qualifier: Option<&str>) -> bool {
 
 /// Results in one file.
 struct InFile {
-    all: Vec<Place>,
+    all: Vec<MatchSite>,
     /// Lines of imports that rename a constructor.
     renamed: Vec<usize>,
     unread: Vec<Unread>,
@@ -272,7 +272,7 @@ fn in_file(scope: &Scope, hit: &Hit, sum: &Sum) -> Option<InFile> {
         all.iter().map(|one| (one.bytes.start, label(&one.enclosing, hit.language))).collect();
     let place = |one: Match| {
         let (at, line) = (one.bytes.start, lines.line(one.bytes.start));
-        Place {
+        MatchSite {
             path: path.clone(),
             line,
             column: lines.column(at),
@@ -281,7 +281,7 @@ fn in_file(scope: &Scope, hit: &Hit, sum: &Sum) -> Option<InFile> {
             one,
         }
     };
-    let mut all: Vec<Place> = found.into_iter().map(place).collect();
+    let mut all: Vec<MatchSite> = found.into_iter().map(place).collect();
     all.sort_by_key(|place| (place.line, place.column));
     let unread = unread.into_iter().filter_map(|at| unread_at(tree.root_node(), at, text, sum, &path, &lines));
     let mut unread_lines = unread_in(hit.language, &hit.text, scope.until);
@@ -321,7 +321,7 @@ fn renamed(scope: &Scope, hit: &Hit, sum: &Sum, lines: &Lines<'_>) -> Vec<usize>
     all.iter().filter(|one| one.alias.is_some()).map(|one| lines.line(one.bytes.start)).collect()
 }
 
-fn site(sum: &Sum, change: &Change, place: &Place, judged: Coverage) -> Site {
+fn site(sum: &Sum, change: &Change, place: &MatchSite, judged: Coverage) -> Site {
     let constructor = |mark: &String| sum.constructors.iter().find(|(_, marks)| marks.contains(mark));
     let mut names: Vec<String> = judged.names.iter().filter_map(constructor).map(|(name, _)| name.clone()).collect();
     names.dedup();

@@ -429,7 +429,7 @@ fn a_match_in_another_crate_names_the_crate() {
         .write(
             "b/src/lib.rs",
             "pub fn whole(kind: a::Kind) -> u8 {\n    match kind {\n        a::Kind::One => 1,\n        a::Kind::Two => 2,\n    }\n}\n\
-             pub fn one(kind: &a::Kind) -> bool {\n    matches!(kind, a::Kind::One)\n}\n",
+             pub fn is_one(kind: &a::Kind) -> bool {\n    matches!(kind, a::Kind::One)\n}\n",
         );
     for name in ["Kind", "a::Kind", "a/src/lib.rs:1:10"] {
         let (answer, text) = worktree.ask("find_matches", json!({"type_name": name})).unwrap();

@@ -335,7 +335,7 @@ fn person_methods(callers: &Arc<Callers>, connections: &Option<Arc<Connections>>
             control::write(writing.0.clone(), connections::refusal(&writing.1, caller_pid(&cx)), params)
         })
         .method("mail/seen", move |cx, params| {
-            control::seen(seeing.0.clone(), connections::refusal(&seeing.1, caller_pid(&cx)), params)
+            control::mark_seen(seeing.0.clone(), connections::refusal(&seeing.1, caller_pid(&cx)), params)
         })
 }
 

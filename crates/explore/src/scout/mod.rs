@@ -300,7 +300,7 @@ async fn entries(
             break;
         }
     }
-    let hint = "Name the definitions with `symbols` (`--symbols` in a shell), such as `Shape` or `src/geo.rs:12`.";
+    let hint = "Name the definitions in `symbols`, such as `Shape` or `src/geo.rs:12`.";
     let problem = match &problems[..] {
         [] => "the query names no definition".to_owned(),
         problems => format!("the query names no definition: {}", problems.join("; ")),
@@ -328,7 +328,7 @@ async fn changed_definitions(
     let mut found = lookups.limit(questions.around(cx, lines)).await.ok_or_else(late)??;
     if found.is_empty() {
         return Err(ToolError::user("the diff changes no definition")
-            .hint("Name definitions with `symbols` (`--symbols` in a shell)."));
+            .hint("Name definitions in `symbols`."));
     }
     if found.len() > MOST_ENTRIES {
         lookups.doubt(format!("{} definitions changed; only the first {MOST_ENTRIES} were followed", found.len()));

@@ -62,7 +62,7 @@ impl Recorder {
     ///
     /// # Errors
     /// If the environment names a folder outside of the worktree.
-    pub(crate) fn wanted(
+    pub(crate) fn new_if_asked(
         tool: &'static str,
         directory: &Path,
         caller: &Caller,

@@ -62,7 +62,7 @@ async fn selector(
     calls: usize,
 ) -> Result<Selector, ToolError> {
     let caller = cx.caller::<Caller>().ok_or_else(|| ToolError::internal("a call without a caller"))?;
-    let recorder = Recorder::wanted(tool, &sources.records, caller, record).map_err(ToolError::user)?;
+    let recorder = Recorder::new_if_asked(tool, &sources.records, caller, record).map_err(ToolError::user)?;
     let limits = Limits { calls, tokens: sources.tokens };
     let mut selector = Selector::new(&sources.model, cx, choice, node, limits).await?;
     selector.recorder = recorder;

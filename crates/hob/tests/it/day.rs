@@ -27,7 +27,7 @@ impl Day<'_> {
             let agrees = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
                 until("the faces agree", || {
                     let status: Value = serde_json::from_str(&self.project.run(["status", "--json"]).ok()).unwrap();
-                    let wanted = wanted(&status["rooms"], room);
+                    let wanted = expected_rows(&status["rooms"], room);
                     let on_screen = rows_on_screen(&self.screen.text(), room);
                     let on_page = rows_on_page(&self.browser.get(room), room);
                     last = format!("{step}: {room}: {wanted:#?}\nscreen: {on_screen:#?}\npage: {on_page:#?}");
@@ -40,7 +40,7 @@ impl Day<'_> {
 }
 
 /// Returns the cells of each row that every face must show.
-fn wanted(rooms: &Value, room: &str) -> Vec<Vec<String>> {
+fn expected_rows(rooms: &Value, room: &str) -> Vec<Vec<String>> {
     let fields: &[&str] = match room {
         "now" => &["text"],
         "agents" | "sessions" => &["name", "state"],

@@ -134,8 +134,9 @@ fn the_terminal_is_whole_however_it_ends() {
     signal_top(&project, "STOP");
     screen.until("Stopped");
     screen.type_text("fg");
-    screen.press(&["Enter"]);
     screen.until("fg");
+    screen.press(&["Enter"]);
+    screen.until(LIST);
     screen.press(&["q"]);
     screen.type_text("echo $((40 + 2))");
     screen.press(&["Enter"]);

@@ -21,7 +21,7 @@ use serde_json::value::{RawValue, to_raw_value};
 pub use self::import::import;
 pub use self::inbox::inbox;
 pub use self::names::{forget, rename};
-pub use self::person::{seen, write};
+pub use self::person::{mark_seen, write};
 pub use self::place::{PlaceView, place};
 pub use self::subscribe::subscribe;
 use crate::callers::Callers;

@@ -53,9 +53,10 @@ pub async fn write(
     let sent = mail.send(&session, request).await.map_err(failed)?;
     let recipients: Vec<&str> = sent.recipients.iter().map(|to| to.agent.as_str()).collect();
     let failed_to: Vec<&str> = sent.failed.iter().map(|agent| agent.as_str()).collect();
-    let mut text = match sent.is_queued {
-        true => "The message is kept until the mail store is available.".to_owned(),
-        false => format!("Sent to {}.", recipients.join(", ")),
+    let mut text = if sent.is_queued {
+        "The message is kept until the mail store is available.".to_owned()
+    } else {
+        format!("Sent to {}.", recipients.join(", "))
     };
     if !failed_to.is_empty() {
         text.push_str(&format!(" Not sent to {}: their mailboxes are full.", failed_to.join(", ")));
@@ -73,7 +74,7 @@ struct SeenParams {
 }
 
 /// `mail/seen {ids}`: marks messages to the person as read. `refusal` is the reason why the caller may not do this.
-pub async fn seen(
+pub async fn mark_seen(
     callers: Arc<Callers>,
     refusal: Option<String>,
     params: Option<Box<RawValue>>,

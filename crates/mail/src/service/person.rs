@@ -4,6 +4,7 @@ use std::sync::atomic::Ordering;
 
 use super::Mail;
 use crate::error::MailError;
+use crate::framing::Author;
 use crate::model::ids::USER;
 use crate::model::{Address, AgentName, Outcome, Profile, Role, Session, SessionId, Settlement};
 use crate::store::change::Enter;
@@ -38,6 +39,13 @@ impl Mail {
     pub(crate) async fn mark_seen(&self, ids: &[String]) -> Result<Vec<Settlement>, MailError> {
         let session = self.enter_as_user().await?;
         self.ack(&session, ids, Outcome::Read, None).await
+    }
+}
+
+impl Author {
+    /// Returns the author of a message from this sender.
+    pub(crate) fn from_sender(name: &str) -> Author {
+        if name == USER { Author::User } else { Author::Agent }
     }
 }
 
