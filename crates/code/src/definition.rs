@@ -363,7 +363,7 @@ fn left_out(skipped: &[Skipped]) -> String {
 
 /// True if the qualifiers match the end of the definition's surroundings, which include its file and folders.
 pub(crate) fn is_inside(qualifiers: &[String], definition: &Definition) -> bool {
-    // In Rust `src` is no module, and the name of a crate has no hyphen.
+    // In Rust `src` is not a module, and a crate name uses `_` instead of `-`.
     let is_rust = definition.language == Language::Rust;
     let module = |name: &str| if is_rust { name.replace('-', "_") } else { name.to_owned() };
     let path = definition.path.with_extension("");

@@ -407,7 +407,7 @@ fn declared(scope: &Scope, names: &HashSet<&[u8]>) -> (BTreeMap<String, Vec<Defi
     (found, searched.files, skipped)
 }
 
-/// The words before a declared name in Rust; a field or variant has none.
+/// The keywords before a declared name in Rust. Fields and variants have no keyword.
 const RUST_DECLARING: [&[u8]; 15] = [
     b"fn", b"struct", b"enum", b"union", b"trait", b"type", b"const", b"static", b"mut", b"mod", b"macro", b"pub",
     b"crate", b"as", b"ref",

@@ -457,7 +457,7 @@ fn unusable(
     spec.program().err().map(|error| project::visible(&error.to_string()))
 }
 
-/// Returns the outermost directory between the worktree and the file that has a marker; the worktree if there is no marker.
+/// Returns the outermost directory with a marker between the worktree and the file. The default is the worktree.
 pub(crate) fn root_of(worktree: &Path, file: &Path, profile: &Profile) -> PathBuf {
     let mut directories: Vec<&Path> = file.parent().into_iter().flat_map(Path::ancestors).collect();
     directories.reverse();

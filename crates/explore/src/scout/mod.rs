@@ -327,8 +327,7 @@ async fn changed_definitions(
     let late = || ToolError::user("the changed definitions were not found in time").hint("Raise `wait_ms`.");
     let mut found = lookups.limit(questions.around(cx, lines)).await.ok_or_else(late)??;
     if found.is_empty() {
-        return Err(ToolError::user("the diff changes no definition")
-            .hint("Name definitions in `symbols`."));
+        return Err(ToolError::user("the diff changes no definition").hint("Name definitions in `symbols`."));
     }
     if found.len() > MOST_ENTRIES {
         lookups.doubt(format!("{} definitions changed; only the first {MOST_ENTRIES} were followed", found.len()));

@@ -10,11 +10,11 @@ use super::faults::{made, server};
 use crate::server::{CallEnd, ConnectionOptions, Server};
 use crate::tool::{Outcome, ToolError};
 
-type Seen = Arc<Mutex<Vec<String>>>;
+type CallEvents = Arc<Mutex<Vec<String>>>;
 
 /// Returns the server, and the record of what its observer saw.
-fn observed(server: Server) -> (Server, Seen) {
-    let seen = Seen::default();
+fn observed(server: Server) -> (Server, CallEvents) {
+    let seen = CallEvents::default();
     let record = seen.clone();
     let server = server.observe(move |_, tool, arguments| {
         let name = tool.name.clone();
@@ -26,7 +26,7 @@ fn observed(server: Server) -> (Server, Seen) {
     (server, seen)
 }
 
-fn take(seen: &Seen) -> Vec<String> {
+fn take(seen: &CallEvents) -> Vec<String> {
     std::mem::take(&mut *seen.lock().expect("no test panics here"))
 }
 
