@@ -99,6 +99,7 @@ fn run_steps(steps: &mut Steps, is_all: bool) -> Result<()> {
             ("made-up part", xtask(&["part"])),
             ("packages", packages),
             ("clients", xtask(&["clients"])),
+            ("age of figures", xtask(&["bench", "--check"])),
             // One of the agents on the page.
             ("agents", xtask(&["clients", "agents", "claude code"])),
         ]);

@@ -1,8 +1,8 @@
 //! The terminal while a face owns it: taken over, read key by key, and always restored.
 
 use std::io::{self, Stdout};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Once};
 use std::time::Duration;
 
 use ratatui::Terminal;
@@ -44,7 +44,7 @@ pub(crate) enum Readiness {
     Gone,
 }
 
-/// Waits a moment for keys. Reading from a closed terminal through crossterm would block forever.
+/// Waits a moment for keys.
 pub(crate) fn wait_for_keys(long: Duration) -> io::Result<Readiness> {
     let stdin = io::stdin();
     let mut fds = [PollFd::new(&stdin, PollFlags::IN)];
@@ -112,6 +112,8 @@ pub(crate) struct Screen {
 impl Screen {
     /// Takes the terminal over.
     pub(crate) fn take() -> io::Result<Screen> {
+        static WATCH: Once = Once::new();
+        WATCH.call_once(|| drop(std::thread::spawn(end_with_terminal)));
         enable_raw_mode()?;
         let taken = execute!(io::stdout(), EnterAlternateScreen, EnableBracketedPaste);
         let terminal = taken.and_then(|()| Terminal::new(CrosstermBackend::new(io::stdout())));
@@ -130,6 +132,17 @@ impl Drop for Screen {
         let _ = self.terminal.show_cursor();
         give_back();
     }
+}
+
+/// Ends the process a second after its terminal closes, if it has not ended by then. Crossterm reads a closed terminal in
+/// an endless loop, and the terminal can close after [`wait_for_keys`] and before that read.
+fn end_with_terminal() {
+    let stdin = io::stdin();
+    // Without events only a closed terminal ends the wait.
+    let mut fds = [PollFd::new(&stdin, PollFlags::empty())];
+    while matches!(poll(&mut fds, None), Err(Errno::INTR)) {}
+    std::thread::sleep(Duration::from_secs(1));
+    std::process::exit(1);
 }
 
 /// Restores the terminal before the message of a panic is printed.

@@ -21,6 +21,7 @@ usage: cargo xtask TASK
 
   bench [PART…] [--quick]  measure against floors in one interleaved run; writes docs/generated/bench.md
                            parts: start echo memory eval drain sessions
+  bench --check            fails if a page's figures are of a version that is more than one release old
   bench mail [PART…] [--quick] [--kills N]
                            messages between agents against the disk, SQLite and PostgreSQL, and what killing the daemon
                            loses (nothing, or it fails); writes docs/generated/bench-mail.md

@@ -80,8 +80,8 @@ pub(crate) fn build(triple: Option<&str>) -> Result<PathBuf> {
         bail!("cargo-zigbuild is missing: `pip install cargo-zigbuild ziglang`, or give a built program with --binary");
     }
     let target = format!("{triple}.{}.{}", GLIBC.0, GLIBC.1);
-    run(cargo().args(["zigbuild", "--locked", "--release", "--package", "hob", "--target", &target]))?;
-    let file = target_dir()?.join(platform.triple).join("release/hob");
+    run(cargo().args(["zigbuild", "--locked", "--profile", "dist", "--package", "hob", "--target", &target]))?;
+    let file = target_dir()?.join(platform.triple).join("dist/hob");
     let binary = Binary::inspect(&file)?;
     if binary.glibc > GLIBC {
         bail!("{} needs glibc {}.{}", file.display(), binary.glibc.0, binary.glibc.1);

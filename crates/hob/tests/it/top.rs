@@ -144,13 +144,32 @@ fn the_terminal_is_whole_however_it_ends() {
     assert!(text.contains("\n2\n"), "both settings were on while it was stopped: {text}");
 }
 
+#[test]
+fn it_ends_with_its_terminal_while_keys_wait() {
+    if !has_program("tmux") {
+        return;
+    }
+    let project = fresh();
+    for _ in 0..10 {
+        let screen = Screen::run(&project, "exec hob top");
+        screen.until(LIST);
+        screen.type_text(&"jk1234".repeat(20));
+        drop(screen);
+        until("hob top has ended", || find_top(&project).is_none().then_some(()));
+    }
+}
+
 fn signal_top(project: &TestProject, signal: &str) {
-    // Shells and tmux have it in their arguments too.
+    let pid = find_top(project).expect("hob top runs");
+    let sent = project.command("kill").arg(format!("-{signal}")).arg(pid.to_string()).status();
+    assert!(sent.unwrap().success());
+}
+
+/// Returns the process of `hob top`. Shells and tmux have it in their arguments too.
+fn find_top(project: &TestProject) -> Option<i32> {
     let is_top = |command: &str| {
         command.split(' ').next().is_some_and(|name| name.ends_with("hob")) && command.ends_with(" top")
     };
     let top = project.processes().into_iter().find(|process| is_top(&process.command));
-    let pid = top.expect("hob top runs").pid;
-    let sent = project.command("kill").arg(format!("-{signal}")).arg(pid.to_string()).status();
-    assert!(sent.unwrap().success());
+    top.map(|process| process.pid)
 }

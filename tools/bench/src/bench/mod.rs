@@ -5,6 +5,7 @@
 //! [`report`] prints and writes the results.
 
 mod ask;
+mod check;
 mod code;
 mod cure;
 mod echo;
@@ -48,6 +49,9 @@ const PARTS: &[Part] = &[
 
 /// Runs all parts, or the named ones.
 pub(crate) fn run(args: &[String]) -> Result<()> {
+    if args == ["--check"] {
+        return check::run();
+    }
     // A debug build would distort the figures: it takes 100 µs to allocate room for an answer.
     if cfg!(debug_assertions) {
         let error = Command::new(programs()?.join("bench")).arg("bench").args(args).exec();

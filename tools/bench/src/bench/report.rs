@@ -177,6 +177,7 @@ pub(crate) fn machine() -> String {
     };
     let cpus = std::thread::available_parallelism().map_or(0, |count| count.get());
     let facts = [
+        ("hob", env!("CARGO_PKG_VERSION").to_owned()),
         ("processor", format!("{}, {cpus} cores", after(&file("/proc/cpuinfo"), "model name"))),
         ("memory", after(&file("/proc/meminfo"), "MemTotal")),
         ("kernel", file("/proc/sys/kernel/osrelease").trim().to_owned()),

@@ -68,6 +68,7 @@ fn page(figures: &BTreeMap<&str, usize>) -> Result<String> {
         ensure!(all == get("schemas")?, "{form}: {all} calls are accounted for");
         ensure!(count(form, "Invalid") > 0, "{form}: the decoder let nothing invalid through, so nothing is shown");
     }
+    let _ = writeln!(page, "\n- hob: {}", env!("CARGO_PKG_VERSION"));
     Ok(page)
 }
 
