@@ -45,7 +45,7 @@ pub(crate) async fn judge(call: &Call<'_>, found: &mut Callees) -> (Judgement, T
             // Not yet resolved, and the body binds a local of that name: most likely the local is meant.
             Meaning::Undecided(code) if callee.is_value && callee.is_local && !code.is_judged() => None,
             Meaning::Undecided(code) => Some(Callee { verdict: Verdict::Undecided(*code), ..alone(callee, site) }),
-            Meaning::Is(targets) => match resolve(callee, targets, site.language) {
+            meaning => match resolve(callee, meaning.targets(), site.language) {
                 Resolution::Callee { definitions, is_local, made_at } => {
                     if let [one] = &definitions[..] {
                         judgements.push(((one.path.clone(), one.at), (site.path.clone(), site.at)));

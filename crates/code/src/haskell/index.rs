@@ -81,6 +81,8 @@ pub(crate) struct Index {
     made: HashMap<Id, Vec<Id>>,
     /// Evidence from an instance, not from a caller.
     of_modules: BTreeSet<Id>,
+    /// Names of modules of other packages.
+    external: BTreeSet<Id>,
 }
 
 /// The instances that a use of a class method may run.
@@ -124,6 +126,7 @@ impl Index {
                             .cloned()
                             .unwrap_or_else(|| format!("{unit}:{from}")),
                     };
+                    let is_external = !unit.is_empty() && !homes.keys().any(|(ours, _)| ours == unit);
                     let key = Key { space: space.clone(), home, name: name.clone() };
                     let id = *numbers.entry(key).or_insert_with(|| {
                         index.names.push(bare(name).to_owned());
@@ -132,6 +135,9 @@ impl Index {
                     match unit.as_str() {
                         "" => _ = index.locals.insert(id),
                         _ => _ = index.of_modules.insert(id),
+                    }
+                    if is_external {
+                        index.external.insert(id);
                     }
                     id
                 })
@@ -213,6 +219,10 @@ impl Index {
     }
 
     /// Returns the source name.
+    pub(super) fn is_external(&self, id: Id) -> bool {
+        self.external.contains(&id)
+    }
+
     pub(super) fn name(&self, id: Id) -> &str {
         self.names.get(id as usize).map(String::as_str).unwrap_or_default()
     }

@@ -257,7 +257,8 @@ pub(crate) fn declarations(
         let all = file.at(at);
         let of_modules = || all.iter().find(|one| !index.is_local(one.id));
         let one = of_modules().or(all.first()).ok_or(Code::Inactive)?;
-        index.declaration(one.id).ok_or(Code::OutsideTheRoot)
+        let why = || if index.is_external(one.id) { Code::OutsideTheRoot } else { Code::Unparsable };
+        index.declaration(one.id).ok_or_else(why)
     };
     names.map(declaration).collect()
 }

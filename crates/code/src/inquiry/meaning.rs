@@ -35,7 +35,19 @@ pub(crate) struct Name {
 pub(crate) enum Meaning {
     /// The declarations at these places; most names have one.
     Is(Vec<Target>),
+    /// Declared in another package, whose source is not at hand.
+    External,
     Undecided(Code),
+}
+
+impl Meaning {
+    /// Returns the known declarations.
+    pub(crate) fn targets(&self) -> &[Target] {
+        match self {
+            Meaning::Is(targets) => targets,
+            Meaning::External | Meaning::Undecided(_) => &[],
+        }
+    }
 }
 
 /// The target of a go-to-definition request.
@@ -134,8 +146,8 @@ impl Round for DefinitionRound {
 
     fn says_the_same(&self, other: &DefinitionRound) -> bool {
         let places = |one: &Meaning| match one {
-            Meaning::Is(targets) => Ok(targets.iter().map(|one| (one.path.clone(), one.at)).collect::<Vec<_>>()),
             Meaning::Undecided(code) => Err(*code),
+            one => Ok(one.targets().iter().map(|one| (one.path.clone(), one.at)).collect::<Vec<_>>()),
         };
         self.of.iter().map(places).eq(other.of.iter().map(places))
     }
@@ -212,10 +224,11 @@ impl Asking for Names<'_> {
             }
         }
         let is_elsewhere = |name: &Name, target: &Target| !target.is_outside() && target.path != name.path;
-        leading.proves = self.names.iter().zip(&leading.of).any(|(name, meaning)| match meaning {
-            Meaning::Is(targets) => targets.iter().any(|target| is_elsewhere(name, target)),
-            Meaning::Undecided(_) => false,
-        });
+        leading.proves = self
+            .names
+            .iter()
+            .zip(&leading.of)
+            .any(|(name, meaning)| meaning.targets().iter().any(|target| is_elsewhere(name, target)));
         leading
     }
 }
@@ -286,6 +299,7 @@ fn by_index(index: &Index, call: &Call<'_>, names: &[Name], texts: &Texts) -> Me
     let of = names.iter().zip(places).map(|(name, place)| {
         let (path, at) = match place {
             Ok((path, at)) => (sheets.path(&path), at),
+            Err(Code::OutsideTheRoot) => return Meaning::External,
             Err(code) => return Meaning::Undecided(code),
         };
         sheets.read(&path);

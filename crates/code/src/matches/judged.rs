@@ -47,6 +47,7 @@ pub(crate) async fn judge(call: &Call<'_>, sum: &Sum, all: &Matches) -> Assessme
                 let targets = targets.iter().filter_map(|target| target.declares.as_ref());
                 declared.extend(targets.map(|one| (one.path.clone(), one.bytes.clone())));
             }
+            Meaning::External => unknown = Some(Code::OutsideTheRoot),
             Meaning::Undecided(code) => unknown = Some(*code),
         }
     }
@@ -57,7 +58,7 @@ pub(crate) async fn judge(call: &Call<'_>, sum: &Sum, all: &Matches) -> Assessme
         // Comparing a text with a local gives no information about the type.
         Meaning::Is(targets) if targets.iter().all(|target| target.is_bound) => Verdict::Undecided(Code::Dynamic),
         Meaning::Is(targets) if targets.iter().all(ours) => Verdict::Confirmed,
-        Meaning::Is(_) => unknown.map_or(Verdict::Refuted, Verdict::Undecided),
+        Meaning::Is(_) | Meaning::External => unknown.map_or(Verdict::Refuted, Verdict::Undecided),
     };
     let (of, of_unread) = of.split_at(places.len());
     let mut verdicts: BTreeMap<At, Verdict> = places.into_keys().zip(of.iter().map(verdict)).collect();

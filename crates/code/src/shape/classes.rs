@@ -65,14 +65,20 @@ impl Reading<'_> {
         parameters.into_iter().flat_map(named_children).filter(is_property).filter_map(field).collect()
     }
 
-    /// Returns the fields assigned in a body: `self.name = …` in Python, `this.name = …` in JavaScript.
+    /// Returns the fields assigned in a body and in its branches: `self.name = …` in Python, `this.name = …` in JavaScript.
     fn assigned(&self, body: Node<'_>) -> Vec<Field> {
         let (own, object, property, kind) = match self.language {
             Language::Python => ("self", "object", "attribute", "assignment"),
             _ => ("this", "object", "property", "assignment_expression"),
         };
         let mut fields: Vec<Field> = Vec::new();
-        for statement in named_children(body) {
+        let mut statements = named_children(body);
+        statements.reverse();
+        while let Some(statement) = statements.pop() {
+            if is_compound(statement) {
+                statements.extend(named_children(statement).into_iter().rev());
+                continue;
+            }
             let assignment = statement.named_child(0).filter(|node| node.kind() == kind);
             let left = assignment.and_then(|node| node.child_by_field_name("left"));
             let is_own = self.field(left, object).as_deref() == Some(own);
@@ -115,4 +121,12 @@ impl Reading<'_> {
         let is_whole = rest.is_empty() || rest.len() > 2 && rest.ends_with(['>', ']', '}']);
         (is_name(name) && is_whole).then(|| name.to_owned())
     }
+}
+
+/// True for a block, a clause, and a statement with blocks of its own. The body of a function runs at another time.
+fn is_compound(node: Node<'_>) -> bool {
+    let kind = node.kind();
+    kind.contains("block")
+        || kind.ends_with("_clause")
+        || kind.ends_with("_statement") && kind != "expression_statement"
 }

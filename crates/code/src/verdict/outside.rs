@@ -47,6 +47,7 @@ pub(super) async fn judge_outside(
             continue;
         }
         match meaning {
+            Meaning::External => found.sites[at].verdict = Verdict::Undecided(Code::OutsideTheRoot),
             Meaning::Undecided(code) => found.sites[at].verdict = Verdict::Undecided(code),
             Meaning::Is(targets) => match definition_of(&targets, language, &found.question.name, &texts) {
                 // A local variable of another file cannot be meant: the parser misread the site.

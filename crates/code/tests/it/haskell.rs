@@ -377,3 +377,16 @@ fn literate_haskell_is_compiled_and_its_uses_are_said() {
     assert_eq!(sites(&answer), ["Uses.hs:8 call confirmed Geo.hs:26"], "{text}");
     assert_eq!(answer["head"]["complete"], false, "{text}");
 }
+
+#[test]
+fn a_constructor_of_another_package_with_the_same_name_is_of_another_type() {
+    let judged = JudgedProject::new();
+    judged.write("Box.hs", "module Box where\n\nimport Prelude hiding (Just)\n\ndata Box = Empty | Just Int\n\nopen :: Box -> Int\nopen Empty = 0\nopen (Just n) = n\n");
+    judged.write("Other.hs", "module Other where\n\nonly :: Maybe Int -> Int\nonly (Just n) = n\n");
+    let (_, text) = judged.until_final("find_matches", json!({"type_name": "Box"}));
+    expect![[r#"
+        1 match, complete: 1 breaks · checked by ghc
+        defined: Box.hs:5 enum Box
+        breaks: Box.hs
+          8  open  function clauses  warning (-Wincomplete-patterns) and run-time failure  open Empty = 0"#]].assert_eq(&text);
+}

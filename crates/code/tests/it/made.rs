@@ -55,6 +55,22 @@ fn fields_that_a_constructor_declares_or_assigns() {
 }
 
 #[test]
+fn fields_that_a_branch_of_a_constructor_assigns() {
+    fields(
+        "a.py",
+        "class Frame:\n    def __init__(self, parent=None):\n        if parent is None:\n            self.block = None\n\
+         \n        else:\n            try:\n                self.buffer: str = parent.buffer\n            except KeyError:\n\
+         \n                self.block = 1\n        def later():\n            self.late = 1\n        self.top = False\n",
+        "Frame",
+        expect![[r#"
+        a.py:1 class Frame
+          block = None
+          buffer: str = parent.buffer
+          top = False"#]],
+    );
+}
+
+#[test]
 fn a_class_is_made_by_its_constructor() {
     constructors(
         "a.ts",
