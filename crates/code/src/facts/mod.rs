@@ -10,14 +10,14 @@ use mcp::tool::{Context, ToolError};
 use memchr::memmem::Finder;
 
 use self::declared::Declared;
-use crate::answer::{LineOptions, Texts, define};
+use crate::answer::{LineOptions, Site, Texts, define};
 pub use crate::callees::KnownDefinitions;
 use crate::head::Head;
 use crate::in_test::is_test_file;
-use crate::judgement::Verdict;
+use crate::judgement::{Code, Verdict};
 use crate::place::Lines;
 use crate::search::{MAX_PARSED, read, word_starts};
-use crate::syntax::{Class, Kind, Language, family};
+use crate::syntax::{Class, Kind, Language, SCRIPTS, family};
 use crate::tools::find_callees::{BodyQuestion, judged_callees};
 use crate::tools::find_matches::{Args, judged_matches};
 use crate::tools::judged::{Question, answer};
@@ -54,6 +54,15 @@ impl Symbol {
     /// Returns the question that means exactly this definition.
     pub fn question(&self) -> String {
         format!("{}:{}:{}", self.file, self.line, self.column)
+    }
+
+    /// Returns the label of the class that this constructor makes. Code names the class, so its uses are those of the class.
+    fn made_class(&self) -> Option<&str> {
+        let is_constructor = match self.language {
+            Language::Python => self.name == "__init__",
+            language => family(language) == SCRIPTS && self.name == "constructor",
+        };
+        self.label.rsplit_once('.').filter(|_| is_constructor).map(|(class, _)| class)
     }
 
     /// Returns true for a type whose values are of one of several variants, which a match tells apart.
@@ -216,15 +225,22 @@ impl Questions {
         path: Option<&str>,
         wait_ms: u64,
     ) -> Result<UseFacts, ToolError> {
-        let name = symbol.question();
+        let class = symbol.made_class();
+        let name = class.map_or_else(|| symbol.question(), |class| format!("{}:{class}", symbol.file));
         let shown = LineOptions { context_lines: 0, most: MOST_TEXTS };
         let asked = Question { name: &name, path, shown, wait_ms: Some(wait_ms) };
-        let wanted: Vec<Class> = Class::ALL.iter().filter(|class| **class != Class::Mention).copied().collect();
+        let creates = |one: &Class| matches!(one, Class::Call | Class::Construct | Class::Value);
+        let is_used = |one: &&Class| if class.is_some() { creates(one) } else { **one != Class::Mention };
+        let wanted: Vec<Class> = Class::ALL.iter().filter(is_used).copied().collect();
         let answered = answer(self, cx, &asked, |_| wanted.clone()).await?;
         let verdicts = answered.found.sites.iter().filter(|site| site.class != Class::Mention);
         let head = Head::judged(verdicts.map(|site| site.verdict), &answered.judged);
-        let (found, scope) = (answered.found, answered.scope);
+        let (mut found, scope) = (answered.found, answered.scope);
         let head = head.searched(&scope, found.files, &found.skipped, answered.since);
+        // The server named its references: the other places with that name are too many to check, and most mean another definition.
+        let is_unchecked = |site: &Site| site.verdict == Verdict::Undecided(Code::OverALimit);
+        let has_references = head.confirmed > 0;
+        found.sites.retain(|site| !(has_references && is_unchecked(site)) && (class.is_none() || creates(&site.class)));
         searched(self, cx, None, move |scope| {
             let mut files = Declared::new(scope, found.texts);
             let mut sites = Vec::new();

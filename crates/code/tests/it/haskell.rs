@@ -388,5 +388,6 @@ fn a_constructor_of_another_package_with_the_same_name_is_of_another_type() {
         1 match, complete: 1 breaks · checked by ghc
         defined: Box.hs:5 enum Box
         breaks: Box.hs
-          8  open  function clauses  warning (-Wincomplete-patterns) and run-time failure  open Empty = 0"#]].assert_eq(&text);
+          8  open  function clauses  warning (-Wincomplete-patterns) and run-time failure  open Empty = 0"#]]
+    .assert_eq(&text);
 }

@@ -231,7 +231,10 @@ pub(crate) async fn impact(
             Err(problem) => lookups.doubt(format!("not proven: {problem}")),
         }
     }
-    pointers.sort_by(|a, b| (b.risk, b.relevance, &a.position).cmp(&(a.risk, a.relevance, &b.position)));
+    pointers.sort_by(|a, b| {
+        let order = (b.risk, b.relevance, a.evidence, &a.position);
+        order.cmp(&(a.risk, a.relevance, b.evidence, &b.position))
+    });
     let mut tests: Vec<ReachingTest> = tests.into_values().collect();
     tests.sort_by_key(|test| test.distance);
     Ok(Impact {

@@ -51,6 +51,35 @@ fn capitalised_words_are_not_types() {
     assert_eq!(all(&found["entries"], "/name"), ["Key"]);
 }
 
+/// Every class has a `constructor`, and code that runs it names the class.
+#[test]
+fn a_constructor_is_used_where_its_class_is_created() {
+    let files = [
+        (
+            "a.ts",
+            "export type Size = 'small' | 'large';\nexport class Box {\n  constructor(size: Size) {}\n}\n\
+             export class Other {\n  constructor() {}\n}\n",
+        ),
+        (
+            "b.ts",
+            "import { Box, Other } from './a';\nexport function pack() { return new Box('small'); }\nexport const other = new Other();\n",
+        ),
+        (
+            "c.py",
+            "class Box:\n    def __init__(self, size: Size):\n        pass\n\nclass Size:\n    pass\n\ndef pack():\n    return Box(1)\n",
+        ),
+    ];
+    let worktree = Worktree::new(&files);
+    let far = |symbol: &str| {
+        let found = worktree.result("scout", json!({"symbols": [symbol], "change": "change_type"}));
+        let pointers = found["pointers"].as_array().unwrap().iter();
+        let far = pointers.filter(|one| one["why"].as_str().unwrap().contains("1 step"));
+        far.map(|one| one["location"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    assert_eq!(far("a.ts:Size"), ["b.ts:2"]);
+    assert_eq!(far("c.py:Size"), ["c.py:9"]);
+}
+
 /// The predecessor gave each node the depth at which it was seen first.
 #[test]
 fn depth_is_the_shortest_way() {
