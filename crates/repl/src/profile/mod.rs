@@ -539,9 +539,8 @@ mod tests {
                 .filter(|two| two.contains("stack") && two.contains("python"))
                 .collect();
             let profiles = Profiles::builtin();
-            let missing = |list: &String| {
-                profiles.iter().any(|it| has_own_driver(it) && !list.contains(it.name.as_str()))
-            };
+            let missing =
+                |list: &String| profiles.iter().any(|it| has_own_driver(it) && !list.contains(it.name.as_str()));
             assert!(lists.iter().any(|list| !missing(list)), "{file} lists not all profiles: {lists:#?}");
         }
     }

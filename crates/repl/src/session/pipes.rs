@@ -12,9 +12,9 @@ use rustix::io::Errno;
 use rustix::pty::OpenptFlags;
 use tokio::net::unix::pipe;
 
-use super::{Screen, Stream};
 use super::prompts::PromptScanner;
 use super::scan::{Scanner, Segment};
+use super::{Screen, Stream};
 use crate::adapter::prompt::PromptTable;
 use crate::adapter::{Channel, Nonce};
 

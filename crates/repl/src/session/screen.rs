@@ -171,8 +171,14 @@ mod tests {
 
     #[test]
     fn keys_have_names_and_other_text_stays() {
-        assert_eq!(translate("/ab<Enter>\n<lt>x> a<b<C-c><c-[><F1><f12>", false), "/ab\r\r<x> a<b\x03\x1b\x1bOP\x1b[24~");
-        assert_eq!((translate("<Up><Home>", false), translate("<Up><Home>", true)), ("\x1b[A\x1b[H".into(), "\x1bOA\x1bOH".into()));
+        assert_eq!(
+            translate("/ab<Enter>\n<lt>x> a<b<C-c><c-[><F1><f12>", false),
+            "/ab\r\r<x> a<b\x03\x1b\x1bOP\x1b[24~"
+        );
+        assert_eq!(
+            (translate("<Up><Home>", false), translate("<Up><Home>", true)),
+            ("\x1b[A\x1b[H".into(), "\x1bOA\x1bOH".into())
+        );
         assert_eq!(translate("<F0><F13><C-é><Nothing><html>", true), "<F0><F13><C-é><Nothing><html>");
     }
 

@@ -16,7 +16,10 @@ async fn a_pager_is_read_by_its_screen() {
     let (text, typed) = fixture.call("repl_input", json!({"text": "/thr<Enter>"})).await;
     assert!(text.ends_with("\n[main #1: keys typed]"), "{text}");
     let (text, read) = fixture.call("repl_read", json!({"screen": true})).await;
-    assert!(text.starts_with("three\n~\n") && text.ends_with("\n[main: screen of 100×30, cursor in row 30, column 6]"), "{text}");
+    assert!(
+        text.starts_with("three\n~\n") && text.ends_with("\n[main: screen of 100×30, cursor in row 30, column 6]"),
+        "{text}"
+    );
     assert_eq!(read["screen"], json!({"rows": 30, "columns": 100, "cursor_row": 30, "cursor_column": 6}));
     assert_eq!(typed["screen"], read["text"]);
     let (text, _) = fixture.call("repl_interrupt", json!({})).await;
@@ -44,6 +47,8 @@ async fn other_sessions_have_no_screen_and_a_bad_size_is_refused() {
         profiles.add("mine", &text, "hob.toml", repl::profile::Origin::User).map_err(|error| error.to_string())
     };
     assert_eq!(add("rows = 50"), Ok(()));
-    expect![[r#"the profile "mine" in hob.toml is not usable: a terminal has 2 to 200 `rows`, and 10 to 500 `columns`"#]]
-        .assert_eq(&add("columns = 9").expect_err("too small"));
+    expect![[
+        r#"the profile "mine" in hob.toml is not usable: a terminal has 2 to 200 `rows`, and 10 to 500 `columns`"#
+    ]]
+    .assert_eq(&add("columns = 9").expect_err("too small"));
 }

@@ -98,10 +98,16 @@ enum Phase {
         /// The time when the kernel is asked if the program waits, for a program on a terminal.
         look_at: Option<Instant>,
     },
-    Idle { since: Instant },
+    Idle {
+        since: Instant,
+    },
     Running(Box<Run>),
     Syncing(Box<Sync>),
-    Ended { status: Status, stopped: bool, reason: String },
+    Ended {
+        status: Status,
+        stopped: bool,
+        reason: String,
+    },
 }
 
 /// The state of one stream.

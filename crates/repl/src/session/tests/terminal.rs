@@ -14,7 +14,8 @@ fn spec(command: &[&str], folder: &Path) -> SessionSpec {
     }
     let keep = |name: &str| (name.to_owned(), std::env::var(name).unwrap_or_default());
     let locale = ("LC_ALL".to_owned(), "C.UTF-8".to_owned());
-    let launch = profile.launch(vec![keep("PATH"), locale, ("TERM".to_owned(), "dumb".to_owned())], folder.into(), 8 << 30);
+    let launch =
+        profile.launch(vec![keep("PATH"), locale, ("TERM".to_owned(), "dumb".to_owned())], folder.into(), 8 << 30);
     SessionSpec { launch: launch.expect("it is installed"), ..setup(&["unused"], folder, Arc::new(Ghci)) }
 }
 
