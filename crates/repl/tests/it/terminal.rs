@@ -8,19 +8,21 @@ use crate::fixture::Fixture;
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_pager_is_read_by_its_screen() {
     let fixture = Fixture::new();
-    std::fs::write(fixture.dirs[0].path().join("lines"), "one\ntwo\nthree\n").expect("written");
+    std::fs::write(fixture.dirs[0].path().join("lines"), (1..500).map(|n| format!("line {n}\n")).collect::<String>())
+        .expect("written");
     let request = json!({"profile": "terminal", "command": ["less", "lines"]});
     let (text, started) = fixture.call("repl_start", request).await;
-    assert!(text.starts_with("one\ntwo\nthree\n~\n"), "{text}");
+    assert!(text.starts_with("line 1\nline 2\n"), "{text}");
     assert_eq!(started["profile"], "terminal");
-    let (text, typed) = fixture.call("repl_input", json!({"text": "/thr<Enter>"})).await;
+    let (text, typed) = fixture.call("repl_input", json!({"text": "/line 99<Enter>"})).await;
     assert!(text.ends_with("\n[main #1: keys typed]"), "{text}");
     let (text, read) = fixture.call("repl_read", json!({"screen": true})).await;
     assert!(
-        text.starts_with("three\n~\n") && text.ends_with("\n[main: screen of 100×30, cursor in row 30, column 6]"),
+        text.starts_with("line 99\nline 100\n")
+            && text.ends_with("\n[main: screen of 100×30, cursor in row 30, column 2]"),
         "{text}"
     );
-    assert_eq!(read["screen"], json!({"rows": 30, "columns": 100, "cursor_row": 30, "cursor_column": 6}));
+    assert_eq!(read["screen"], json!({"rows": 30, "columns": 100, "cursor_row": 30, "cursor_column": 2}));
     assert_eq!(typed["screen"], read["text"]);
     let (text, _) = fixture.call("repl_interrupt", json!({})).await;
     assert!(text.contains("\"<C-c>\""), "{text}");
