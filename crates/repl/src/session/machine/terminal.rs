@@ -52,7 +52,9 @@ impl Machine {
                     (true, true) => self.conclude(None, false, now),
                     (true, false) => self.finish(eval, None, now),
                     // This records what the program does.
-                    (false, _) => drop(self.interrupting_probed(probed, now)),
+                    (false, _) => {
+                        self.interrupting_probed(probed, now);
+                    }
                 }
             }
             _ => {}

@@ -154,15 +154,6 @@ const RUBY: &[Program] = &[
     program(Kind::Deaf, "MS.times { begin; sleep 0.001; rescue Interrupt; end }\nputs 'end'"),
 ];
 
-const GDB: &[Program] = &[
-    plain("while 1\nend"),
-    plain("while 1\necho flood\\n\nend"),
-    plain("set $i = 0\nwhile $i < MS * 50\nset $i = $i + 1\nend"),
-    plain("shell sleep 1000"),
-    plain("shell sleep SEC"),
-    plain("echo x\\n"),
-];
-
 const R: &[Program] = &[
     plain("repeat {}"),
     plain("repeat cat('flood\n')"),
@@ -194,11 +185,6 @@ async fn at_random(name: &str, programs: &[Program], first: &str, next: impl Fn(
 /// Returns the result of code that prints to both streams.
 fn both(n: u64) -> String {
     format!("done | \"out{n}\\n\" | \"err{n}\\n\"")
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn gdb_at_random() {
-    at_random("gdb", GDB, "echo x", |n| (format!("echo out{n}\\n\nshell echo err{n} >&2"), both(n))).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
