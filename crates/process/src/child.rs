@@ -30,7 +30,7 @@ pub struct Child {
     pub stdin: Option<pipe::Sender>,
     /// The program's standard output.
     pub stdout: Option<pipe::Receiver>,
-    /// The program's standard error.
+    /// The program's standard error, unless it runs on a terminal.
     pub stderr: Option<pipe::Receiver>,
     /// The further descriptors, in the order of [`crate::Spec::extra`].
     pub extra: Vec<Extra>,
@@ -67,7 +67,7 @@ pub(crate) fn start(command: &mut tokio::process::Command) -> io::Result<Started
 }
 
 /// Returns the handle on a started child's descendants.
-pub(crate) fn group_of(started: &StartedChild, nonce: Nonce, input: u64, guardian: Option<Guardian>) -> Group {
+pub(crate) fn group_of(started: &StartedChild, nonce: Nonce, input: String, guardian: Option<Guardian>) -> Group {
     // The child has not been awaited: even if it has ended, its entry is still there.
     let start = Member::read(started.pid).map_or(0, |member| member.start);
     let identity = Identity { nonce, leader: Some((started.pid, start)), since: start };
@@ -80,13 +80,13 @@ pub(crate) fn watch(
     group: Group,
     stdin: pipe::Sender,
     stdout: pipe::Receiver,
-    stderr: pipe::Receiver,
+    stderr: Option<pipe::Receiver>,
     extra: Vec<Extra>,
 ) -> Child {
     let StartedChild { child, pid, exit } = started;
     let seen = exit.subscribe();
     tokio::spawn(await_end(child, pid, exit));
-    let (stdin, stdout, stderr) = (Some(stdin), Some(stdout), Some(stderr));
+    let (stdin, stdout) = (Some(stdin), Some(stdout));
     Child { pid, group, stdin, stdout, stderr, extra, terminal: None, exit: seen }
 }
 

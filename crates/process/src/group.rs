@@ -24,7 +24,7 @@ struct Inner {
     identity: Identity,
     /// The processes alive at the last observation, which identify processes that escape later.
     known: Mutex<ProcessSet>,
-    input: u64,
+    input: String,
     exit: watch::Receiver<Option<Exit>>,
     resources: Mutex<Resources>,
 }
@@ -42,7 +42,7 @@ struct Resources {
 impl Group {
     pub(crate) fn new(
         identity: Identity,
-        input: u64,
+        input: String,
         exit: watch::Receiver<Option<Exit>>,
         guardian: Option<Guardian>,
     ) -> Group {
@@ -142,9 +142,9 @@ impl Group {
         members
     }
 
-    /// Returns the inode of the pipe that is the session's standard input, which identifies its descriptors in `/proc`.
-    pub(crate) fn input(&self) -> u64 {
-        self.0.input
+    /// Returns the file that is the session's standard input, as the links of its descriptors in `/proc` name it.
+    pub(crate) fn input(&self) -> &str {
+        &self.0.input
     }
 
     pub(crate) fn identity(&self) -> &Identity {

@@ -1,7 +1,7 @@
 //! The activity of a session's processes, according to the kernel: wait for input, sleep or compute; and their memory
 //! use. Nothing is guessed from text.
 //!
-//! A program waits for input if one of its threads is in `read`, `poll` or `select` on the session's input pipe, or if
+//! A program waits for input if one of its threads is in `read`, `poll` or `select` on the session's input pipe or terminal, or if
 //! its runtime has armed that pipe in an epoll set for one shot (as GHC's does while a thread is in `getLine`).
 //! Runtimes that watch their input all the time (Node) give no verdict, unless the session's own process is known to
 //! watch it only while a program reads. Only processes that hold the session's own
@@ -141,7 +141,7 @@ fn is_running(member: &Member) -> bool {
 }
 
 /// `reader` is a process that watches the input only while it reads.
-fn verdict(members: &[Member], input: u64, reader: Option<i32>) -> Doing {
+fn verdict(members: &[Member], input: &str, reader: Option<i32>) -> Doing {
     let mut computing = false;
     let mut unclear = false;
     let mut reading = false;
@@ -185,18 +185,18 @@ struct InputUse {
 }
 
 impl InputUse {
-    fn read(pid: i32, input: u64) -> InputUse {
+    fn read(pid: i32, input: &str) -> InputUse {
         let mut held = InputUse::default();
         let mut sets = Vec::new();
         let Ok(entries) = std::fs::read_dir(format!("/proc/{pid}/fd")) else {
             held.hidden = Member::read(pid).is_some_and(|member| !member.is_zombie());
             return held;
         };
-        let pipe = format!("pipe:[{input}]");
+        let is_terminal = input.starts_with('/');
         for entry in entries.flatten() {
             let number = entry.file_name().to_str().and_then(|name| name.parse().ok());
             let (Some(number), Ok(target)) = (number, std::fs::read_link(entry.path())) else { continue };
-            if target.as_os_str() == pipe.as_str() {
+            if target.as_os_str() == input || is_terminal && target.as_os_str() == "/dev/tty" {
                 held.numbers.push(number);
             } else if target.as_os_str() == "anon_inode:[eventpoll]" {
                 sets.push(number);

@@ -1,6 +1,6 @@
 //! [`Spec`]: a program to start, with its options.
 //!
-//! The child gets its own session and process group, pipes whose ends on its side stay blocking, exactly the
+//! The child gets its own session and process group, pipes (or a terminal) whose ends on its side stay blocking, exactly the
 //! environment that the spec names, default signal dispositions, an empty signal mask and its user's file limit. It
 //! inherits nothing else.
 
@@ -16,6 +16,7 @@ use rustix::io::FdFlags;
 use rustix::pipe::{PipeFlags, pipe_with};
 use rustix::process::Rlimit;
 use rustix::pty::OpenptFlags;
+use rustix::termios::Winsize;
 use tokio::net::unix::pipe;
 
 use crate::child::{self, Child, Extra};
@@ -41,6 +42,8 @@ pub struct Spec {
     pub nonce: Nonce,
     /// More descriptors, for programs that separate their answers from their output.
     pub extra: Vec<ExtraPipe>,
+    /// The size of a terminal that is the child's input and output instead of pipes, and controls it.
+    pub window: Option<Window>,
     /// The variable in the child's environment with the number of one more descriptor: an unread terminal without
     /// control. If the system provides none, it is `/dev/null`.
     pub terminal: Option<String>,
@@ -56,6 +59,13 @@ pub struct Spec {
     pub nice: i32,
     /// The sandbox of the child and everything it starts. A kernel without Landlock enforces none.
     pub sandbox: Option<Sandbox>,
+}
+
+/// The size of a terminal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Window {
+    pub rows: u16,
+    pub columns: u16,
 }
 
 /// The lowest priority (setpriority(2)).
@@ -160,6 +170,7 @@ impl Spec {
             env: Vec::new(),
             nonce: Nonce::random(),
             extra: Vec::new(),
+            window: None,
             terminal: None,
             given: None,
             guard: Guard::SelfExe,
@@ -192,10 +203,8 @@ impl Spec {
         let program = self.program()?;
         let system = |source: io::Error| SpawnError::System { program: program.clone(), source };
 
-        let stdin = our_writer().map_err(system)?;
-        let stdout = our_reader().map_err(system)?;
-        let stderr = our_reader().map_err(system)?;
-        let input = procfs::inode(&stdin.child).map_err(system)?;
+        let Streams { stdin, stdout, stderr, child: [input_end, output_end, error_end], input } =
+            self.window.map_or_else(Streams::pipes, Streams::terminal).map_err(system)?;
 
         let mut command = tokio::process::Command::new(&program);
         let given = self.given.as_deref().map(text_pipe).transpose().map_err(system)?;
@@ -230,7 +239,7 @@ impl Spec {
             command.env(variable, theirs.as_raw_fd().to_string());
             inherited.push(theirs);
         }
-        command.stdin(Stdio::from(stdin.child)).stdout(Stdio::from(stdout.child)).stderr(Stdio::from(stderr.child));
+        command.stdin(Stdio::from(input_end)).stdout(Stdio::from(output_end)).stderr(Stdio::from(error_end));
         let rules = self.sandbox.as_ref().map(Sandbox::rules).transpose().map_err(SpawnError::Sandbox)?.flatten();
         set_before_exec(
             &mut command,
@@ -239,6 +248,7 @@ impl Spec {
             self.nice,
             Mark::from_nonce(&self.nonce),
             rules,
+            self.window.is_some(),
         );
 
         let guardian = match &self.guard {
@@ -255,7 +265,7 @@ impl Spec {
         })?;
         drop(command);
         let group = child::group_of(&started, self.nonce.clone(), input, guardian);
-        let mut child = child::watch(started, group, stdin.ours, stdout.ours, stderr.ours, extra);
+        let mut child = child::watch(started, group, stdin, stdout, stderr, extra);
         child.terminal = terminal;
         if let Some(path) = &self.records {
             let written = records::Record::from_identity(child.group.identity()).write(path);
@@ -347,6 +357,38 @@ struct Ends<Ours> {
     child: OwnedFd,
 }
 
+/// The child's input and output, with both ends.
+struct Streams {
+    stdin: pipe::Sender,
+    stdout: pipe::Receiver,
+    /// A terminal has no separate standard error.
+    stderr: Option<pipe::Receiver>,
+    child: [OwnedFd; 3],
+    /// The file that is the child's input, as the links of its descriptors in `/proc` name it.
+    input: String,
+}
+
+impl Streams {
+    fn pipes() -> io::Result<Streams> {
+        let (stdin, stdout, stderr) = (our_writer()?, our_reader()?, our_reader()?);
+        let input = format!("pipe:[{}]", procfs::inode(&stdin.child)?);
+        let child = [stdin.child, stdout.child, stderr.child];
+        Ok(Streams { stdin: stdin.ours, stdout: stdout.ours, stderr: Some(stderr.ours), child, input })
+    }
+
+    fn terminal(window: Window) -> io::Result<Streams> {
+        let (ours, theirs) = own_terminal()?;
+        let size = Winsize { ws_row: window.rows, ws_col: window.columns, ws_xpixel: 0, ws_ypixel: 0 };
+        rustix::termios::tcsetwinsize(&ours, size)?;
+        rustix::io::ioctl_fionbio(&ours, true)?;
+        let input = rustix::pty::ptsname(&ours, Vec::new())?.to_string_lossy().into_owned();
+        let stdin = pipe::Sender::from_owned_fd_unchecked(ours.try_clone()?)?;
+        let stdout = pipe::Receiver::from_owned_fd_unchecked(ours)?;
+        let child = [theirs.try_clone()?, theirs.try_clone()?, theirs];
+        Ok(Streams { stdin, stdout, stderr: None, child, input })
+    }
+}
+
 /// Returns the read end of a pipe that holds `text` and nothing after it.
 fn text_pipe(text: &[u8]) -> io::Result<OwnedFd> {
     let (read, write) = pipe_with(PipeFlags::CLOEXEC)?;
@@ -387,9 +429,13 @@ fn set_before_exec(
     nice: i32,
     mark: Mark,
     rules: Option<Rules>,
+    has_terminal: bool,
 ) {
     let prepare = move || {
         rustix::process::setsid()?;
+        if has_terminal {
+            rustix::process::ioctl_tiocsctty(rustix::stdio::stdin())?;
+        }
         default_signals();
         close_on_exec_from(3);
         for fd in &inherited {

@@ -105,6 +105,7 @@ fn a_reader_sees_what_the_session_prints_and_types_nothing() {
     project.run(["eval", "print('before')"]).ok();
     let screen = Screen::run(&project, &format!("{hob} attach --read-only"));
     screen.until("before");
+    screen.until("[printed before; new output follows]");
     screen.type_text("print('typed')");
     screen.press(&["Enter"]);
     project.run(["eval", "print('after')"]).ok();

@@ -29,7 +29,7 @@ const HOB_TOOLS: &[(&str, &[&str], bool)] = &[
 ];
 /// The fields of other servers' tools that contain shell text.
 const SHELL_FIELDS: [&str; 3] = ["command", "cmd", "script"];
-/// hob's own session profiles except `bash`.
+/// hob's own session profiles except `bash` and `terminal`.
 const OTHER_PROFILES: [&str; 5] = ["python", "node", "ghci", "cabal", "stack"];
 
 /// Returns the code that a tool runs; `None` if it runs none.
@@ -107,7 +107,7 @@ fn language(input: &Value) -> Language {
     let text = |field: &str| input.get(field).and_then(Value::as_str).unwrap_or_default().to_lowercase();
     let (profile, session) = (text("profile"), [text("session"), text("name")].concat());
     match profile.as_str() {
-        "bash" => Language::Shell,
+        "bash" | "terminal" => Language::Shell,
         profile if OTHER_PROFILES.contains(&profile) => Language::Other,
         _ if ["bash", "shell"].iter().any(|name| session.contains(name)) || session == "sh" => Language::Shell,
         _ => Language::Unknown,

@@ -12,6 +12,7 @@ pub mod ghci;
 pub mod node;
 pub mod prompt;
 pub mod python;
+pub mod terminal;
 
 use std::fmt;
 use std::time::Duration;
@@ -19,6 +20,7 @@ use std::time::Duration;
 use crate::load::LoadRecord;
 use crate::result::Completion;
 use diagnostics::Diagnostic;
+use process::Window;
 
 /// The secret that marks the end of an evaluation, never shown. It is a separate type, because the nonce that names a
 /// session is not secret to the programs in it.
@@ -282,6 +284,11 @@ pub trait Adapter: Send + Sync + fmt::Debug {
     /// Returns how the session finds the prompts of a program that prints no markers itself: each counts as a marker on
     /// both streams.
     fn prompts(&self) -> Option<&prompt::PromptTable> {
+        None
+    }
+
+    /// Returns the size of the terminal that the program runs on. Without one, it runs on pipes.
+    fn window(&self) -> Option<Window> {
         None
     }
 

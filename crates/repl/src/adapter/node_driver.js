@@ -45,6 +45,8 @@ const root = process.cwd();
 const loaded = new Map();
 // Whether the project is one of TypeScript, whose syntax is also valid JavaScript now and then.
 const isTypeScript = fs.existsSync('tsconfig.json');
+// Code that Node cannot parse is probably TypeScript if it has this.
+const TYPES = /^\s*(export\s+)?(interface|type|enum|declare|namespace)\s+\w|\w\??\s*:\s*(string|number|boolean|unknown|any|void)\b/m;
 
 // Standard input: the pipe of the session, and the file that was given to the running evaluation.
 const pipe = fs.openSync('/dev/fd/0', 'r');
@@ -234,6 +236,7 @@ function evaluate(code, number) {
   const run = { number, waits: new Set(), report: null, uncaught: null };
   current = run;
   const fail = (error) => {
+    if (error?.code === 'ERR_UNKNOWN_FILE_EXTENSION' && /"\.[mc]?ts"/.test(error.message)) noteTypes(run);
     try {
       finish(run, failed(error));
     } catch (other) {
@@ -255,11 +258,15 @@ function evaluate(code, number) {
     if (isAsync) watched(value).then((values) => succeed(values?.[0]), fail);
     else succeed(hasValue ? value : undefined);
   } catch (error) {
-    if (error?.name === 'SyntaxError' && isTypeScript && !require('module').stripTypeScriptTypes) {
-      run.note = `Node ${process.versions.node} cannot remove TypeScript types; Node 22.13 and newer can.`;
-    }
+    if (error?.name === 'SyntaxError' && (isTypeScript || TYPES.test(code))) noteTypes(run);
     fail(error);
   }
+}
+
+/// Notes which Node can remove types, if this one cannot.
+function noteTypes(run) {
+  if (require('module').stripTypeScriptTypes) return;
+  run.note = `Node ${process.versions.node} cannot remove TypeScript types; Node 22.13 and newer can.`;
 }
 
 /// Ends an evaluation after the callbacks that are due, which are part of it.

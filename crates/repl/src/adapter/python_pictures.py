@@ -62,7 +62,7 @@ class Pictures:
             return None
         # With metadata in a tuple.
         picture = picture[0] if type(picture) is tuple and picture else picture
-        return picture if type(picture) is bytes else None
+        return picture if type(picture) is bytes and picture.startswith(b"\x89PNG\r\n\x1a\n") else None
 
     @staticmethod
     def drawn(figure):

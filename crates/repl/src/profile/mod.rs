@@ -19,6 +19,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::adapter::prompt::PromptTable;
+use crate::adapter::terminal::TerminalTable;
 use mcp::tool::nearest;
 use serde::Deserialize;
 
@@ -43,6 +44,8 @@ pub enum DriverKind {
     Node,
     /// None: the profile's `prompt` table has what hob needs to know.
     Prompt,
+    /// None: the program runs on a terminal, and callers see its screen.
+    Terminal,
 }
 
 /// One kind of REPL.
@@ -93,6 +96,9 @@ pub struct Profile {
     /// The way the program is driven by its prompt, for the driver `prompt`.
     #[serde(default)]
     pub prompt: Option<PromptTable>,
+    /// The size of the program's terminal, for the driver `terminal`.
+    #[serde(default)]
+    pub terminal: Option<TerminalTable>,
     /// Code that shows that the profile works (`hob repl check`).
     #[serde(default)]
     pub check: Option<Samples>,
@@ -321,7 +327,7 @@ pub struct Profiles {
     granted: Option<Granted>,
 }
 
-const BUILTIN: [(&str, &str); 10] = [
+const BUILTIN: [(&str, &str); 11] = [
     ("bash", include_str!("builtin/bash.toml")),
     ("cabal", include_str!("builtin/cabal.toml")),
     ("gdb", include_str!("builtin/gdb.toml")),
@@ -332,6 +338,7 @@ const BUILTIN: [(&str, &str); 10] = [
     ("ruby", include_str!("builtin/ruby.toml")),
     ("sqlite3", include_str!("builtin/sqlite3.toml")),
     ("stack", include_str!("builtin/stack.toml")),
+    ("terminal", include_str!("builtin/terminal.toml")),
 ];
 
 impl Default for Profiles {
@@ -479,6 +486,13 @@ fn parse(name: &str, text: &str, place: &str, origin: Origin) -> Result<Profile,
         (_, Some(_)) => return Err(invalid("a table `prompt` needs `driver = \"prompt\"`".to_owned())),
         (_, None) => {}
     }
+    match profile.terminal {
+        Some(_) if profile.driver != DriverKind::Terminal => {
+            return Err(invalid("a table `terminal` needs `driver = \"terminal\"`".to_owned()));
+        }
+        Some(terminal) => terminal.problem().map_or(Ok(()), |problem| Err(invalid(problem)))?,
+        None => {}
+    }
     profile.name = name.to_owned();
     profile.origin = origin;
     if profile.title.is_empty() {
@@ -500,6 +514,11 @@ mod tests {
     use super::*;
     use expect_test::expect;
 
+    /// Returns false for a profile that is data alone.
+    fn has_own_driver(profile: &Profile) -> bool {
+        !matches!(profile.driver, DriverKind::Prompt | DriverKind::Terminal)
+    }
+
     #[test]
     fn every_text_that_lists_the_built_in_ones_lists_them_all() {
         let files = [
@@ -520,9 +539,8 @@ mod tests {
                 .filter(|two| two.contains("stack") && two.contains("python"))
                 .collect();
             let profiles = Profiles::builtin();
-            let missing = |list: &String| {
-                profiles.iter().any(|it| it.driver != DriverKind::Prompt && !list.contains(it.name.as_str()))
-            };
+            let missing =
+                |list: &String| profiles.iter().any(|it| has_own_driver(it) && !list.contains(it.name.as_str()));
             assert!(lists.iter().any(|list| !missing(list)), "{file} lists not all profiles: {lists:#?}");
         }
     }
@@ -538,7 +556,7 @@ mod tests {
             python Python python3
             stack Ghci stack ghci --ghci-options=-ferror-spans -haddock"#]]
         .assert_eq(
-            &Profiles::builtin().iter().filter(|it| it.driver != DriverKind::Prompt).map(show).collect::<Vec<_>>().join("\n"),
+            &Profiles::builtin().iter().filter(|it| has_own_driver(it)).map(show).collect::<Vec<_>>().join("\n"),
         );
     }
 
@@ -551,8 +569,8 @@ mod tests {
         };
         expect![[r#"
             fine
-            the profile "mine" in hob.toml is not usable: unknown field `comand`, expected one of `title`, `language`, `driver`, `command`, `requires`, `detect`, `sources`, `rank`, `memory`, `env`, `start_timeout_ms`, `component`, `virtual_environments`, `prompt`, `check`, `install`
-            the profile "mine" in hob.toml is not usable: unknown variant `perl`, expected one of `ghci`, `python`, `bash`, `node`, `prompt`
+            the profile "mine" in hob.toml is not usable: unknown field `comand`, expected one of `title`, `language`, `driver`, `command`, `requires`, `detect`, `sources`, `rank`, `memory`, `env`, `start_timeout_ms`, `component`, `virtual_environments`, `prompt`, `terminal`, `check`, `install`
+            the profile "mine" in hob.toml is not usable: unknown variant `perl`, expected one of `ghci`, `python`, `bash`, `node`, `prompt`, `terminal`
             the profile "mine" in hob.toml is not usable: `command` must name a program
             the profile "Mine!" in hob.toml is not usable: its name must be 1 to 32 lower-case letters, digits, - or _"#]]
         .assert_eq(
@@ -583,7 +601,7 @@ mod tests {
             Or name another `profile`."#]]
         .assert_eq(&format!("{error}\n{}", error.hints().join("\n")));
         expect![[
-            r#"unknown profile "perl"; available: bash, cabal, gdb, ghci, node, python, r, ruby, sqlite3, stack"#
+            r#"unknown profile "perl"; available: bash, cabal, gdb, ghci, node, python, r, ruby, sqlite3, stack, terminal"#
         ]]
         .assert_eq(&profiles.get("perl").expect_err("unknown").to_string());
     }

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::{DriverKind, Profile, ProfileError, Profiles};
-use crate::adapter::{Adapter, bash, ghci, node, prompt, python};
+use crate::adapter::{Adapter, bash, ghci, node, prompt, python, terminal};
 use crate::session::Launch;
 
 /// The nursery takes at most this fraction of the memory limit …
@@ -22,6 +22,7 @@ impl Profile {
             DriverKind::Bash => Arc::new(bash::Bash),
             DriverKind::Node => Arc::new(node::Node),
             DriverKind::Prompt => Arc::new(prompt::Prompt(self.prompt.clone().unwrap_or_default())),
+            DriverKind::Terminal => Arc::new(terminal::Terminal(self.terminal.unwrap_or_default())),
         }
     }
 }
@@ -32,7 +33,7 @@ impl DriverKind {
         match self {
             DriverKind::Python => &python::ARGUMENTS,
             DriverKind::Node => &node::ARGUMENTS,
-            DriverKind::Ghci | DriverKind::Bash | DriverKind::Prompt => &[],
+            DriverKind::Ghci | DriverKind::Bash | DriverKind::Prompt | DriverKind::Terminal => &[],
         }
     }
 }
@@ -48,6 +49,11 @@ impl Profile {
     ) -> Result<Launch, ProfileError> {
         let path = env.iter().find(|(name, _)| name == "PATH").map_or("", |(_, value)| value.as_str());
         self.check(path, &cwd)?;
+        if self.driver == DriverKind::Terminal {
+            // The terminal is ours, not the caller's.
+            env.retain(|(name, _)| !["TERM", "LINES", "COLUMNS"].contains(&name.as_str()));
+            env.push(("TERM".to_owned(), "xterm-256color".to_owned()));
+        }
         // A command that is only a shell's path gets the built-in profile's settings: without them, it would print no
         // prompt on pipes.
         let builtin = self.is_a_shell_alone().then(|| Profiles::builtin().get("bash").ok().cloned()).flatten();

@@ -14,7 +14,7 @@ use tokio::time::timeout;
 
 use super::machine::EvalRef;
 use super::users::Users;
-use super::{SessionEvent, SessionInfo};
+use super::{Screen, SessionEvent, SessionInfo};
 use crate::adapter::Refusal;
 use crate::load::LoadRecord;
 use crate::result::{EvalResult, Status};
@@ -34,6 +34,7 @@ pub(super) struct Shared {
     pub(super) log: OutputLog,
     pub(super) begun: u64,
     pub(super) users: Arc<Users>,
+    pub(super) screen: Option<Screen>,
 }
 
 /// A size that exceeds every kept output.
@@ -249,6 +250,11 @@ impl Handle {
         &self.shared.log
     }
 
+    /// Returns the screen of a program that runs on a terminal, also after its end.
+    pub fn screen(&self) -> Option<&Screen> {
+        self.shared.screen.as_ref()
+    }
+
     /// Returns true if the process still exists.
     pub fn is_alive(&self) -> bool {
         self.shared.info.borrow().state.is_alive()
@@ -330,7 +336,8 @@ impl Drop for WithdrawOnDrop {
 #[derive(Debug, Clone)]
 pub struct EvalRequest {
     pub code: String,
-    /// The content of the program's standard input while the code runs.
+    /// The content of the program's standard input while the code runs. For a program on a terminal it is typed instead
+    /// of the code and Enter.
     pub stdin: Option<String>,
     /// The time to wait for the end before answering with the state so far.
     pub wait: Duration,

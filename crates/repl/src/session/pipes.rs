@@ -6,13 +6,15 @@ use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 
 use process::Extra;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
+use rustix::pty::OpenptFlags;
 use tokio::net::unix::pipe;
 
-use super::Stream;
 use super::prompts::PromptScanner;
 use super::scan::{Scanner, Segment};
+use super::{Screen, Stream};
 use crate::adapter::prompt::PromptTable;
 use crate::adapter::{Channel, Nonce};
 
@@ -28,6 +30,8 @@ pub(super) struct OutputPipe {
     readiness: Option<pipe::Receiver>,
     scanner: Split,
     buffer: Vec<u8>,
+    /// The screen that shows the output, if it comes from a terminal.
+    screen: Option<Screen>,
 }
 
 /// The way a stream is split.
@@ -59,6 +63,7 @@ impl OutputPipe {
             readiness: None,
             scanner: Split::Markers(Box::new(Scanner::new(nonce))),
             buffer: vec![0; CHUNK],
+            screen: None,
         };
         output.unmute();
         output
@@ -69,6 +74,12 @@ impl OutputPipe {
         if let Some(table) = table {
             self.scanner = Split::Prompts(Box::new(PromptScanner::new(table, nonce)));
         }
+        self
+    }
+
+    /// Shows the output of a terminal on a screen.
+    pub(super) fn on_screen(mut self, screen: Option<Screen>) -> OutputPipe {
+        self.screen = screen;
         self
     }
 
@@ -113,12 +124,12 @@ impl OutputPipe {
     pub(super) fn read(&mut self, sink: impl FnMut(Segment<'_>)) -> ReadOutcome {
         let Some(pipe) = &self.pipe else { return ReadOutcome::End };
         let mut read = None;
-        // A pipe that gave less than requested is empty. Telling the runtime here, where it knows which edge was read,
+        // A pipe that gave less than requested is empty; a terminal never gives more than a page. Telling the runtime here, where it knows which edge was read,
         // saves a read that would only return EAGAIN, and cannot hide a later edge.
         if let Some(readiness) = &self.readiness {
             let _ = readiness.try_io(|| {
                 let found = rustix::io::read(pipe, &mut self.buffer);
-                let more = matches!(found, Ok(CHUNK | 0) | Err(Errno::INTR));
+                let more = matches!(found, Ok(CHUNK | 0) | Err(Errno::INTR)) || self.screen.is_some() && found.is_ok();
                 read = Some(found);
                 if more { Ok(()) } else { Err(io::ErrorKind::WouldBlock.into()) }
             });
@@ -133,11 +144,14 @@ impl OutputPipe {
             self.close(sink);
             return ReadOutcome::End;
         }
+        if let Some(screen) = &self.screen {
+            screen.draw(&self.buffer[..count]);
+        }
         match &mut self.scanner {
             Split::Markers(scanner) => scanner.push(&self.buffer[..count], sink),
             Split::Prompts(prompts) => prompts.push(&self.buffer[..count], sink),
         }
-        if count == CHUNK { ReadOutcome::Some } else { ReadOutcome::Last }
+        if count == CHUNK || self.screen.is_some() { ReadOutcome::Some } else { ReadOutcome::Last }
     }
 
     /// Stops reading and releases the bytes that the scanner holds.
@@ -159,12 +173,15 @@ pub(super) struct InputPipe {
     waiting: VecDeque<Vec<u8>>,
     written: usize,
     closing: bool,
+    /// True if it is a terminal.
+    terminal: bool,
 }
 
 impl InputPipe {
     pub(super) fn new(pipe: Option<pipe::Sender>) -> InputPipe {
         let identity = pipe.as_ref().and_then(identity);
-        InputPipe { pipe, identity, waiting: VecDeque::new(), written: 0, closing: false }
+        let terminal = pipe.as_ref().is_some_and(rustix::termios::isatty);
+        InputPipe { pipe, identity, waiting: VecDeque::new(), written: 0, closing: false, terminal }
     }
 
     /// Reopens a closed pipe by its other end in a process.
@@ -183,6 +200,13 @@ impl InputPipe {
         if !bytes.is_empty() && self.pipe.is_some() {
             self.waiting.push_back(bytes);
             self.write();
+        }
+    }
+
+    /// Writes what a terminal answers, unless the program does not even read what was typed.
+    pub(super) fn answer(&mut self, bytes: Vec<u8>) {
+        if self.waiting.is_empty() {
+            self.push(bytes);
         }
     }
 
@@ -233,9 +257,21 @@ impl InputPipe {
 
     /// Returns true if the program has not read all written bytes.
     pub(super) fn has_unread(&self) -> bool {
-        let unread = self.pipe.as_ref().and_then(|pipe| rustix::io::ioctl_fionread(pipe).ok());
-        !self.waiting.is_empty() || unread.is_some_and(|bytes| bytes > 0)
+        let unread = match &self.pipe {
+            Some(pipe) if self.terminal => has_typed(pipe),
+            Some(pipe) => rustix::io::ioctl_fionread(pipe).is_ok_and(|bytes| bytes > 0),
+            None => false,
+        };
+        unread || !self.waiting.is_empty()
     }
+}
+
+/// Returns true if the program on the terminal has something to read. The question makes the kernel hand over first
+/// what was typed.
+fn has_typed(terminal: &impl AsFd) -> bool {
+    let flags = OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC;
+    let theirs = rustix::pty::ioctl_tiocgptpeer(terminal, flags);
+    theirs.is_ok_and(|theirs| poll(&mut [PollFd::new(&theirs, PollFlags::IN)], Some(&Timespec::default())) == Ok(1))
 }
 
 fn identity(fd: &impl AsFd) -> Option<(u64, u64)> {

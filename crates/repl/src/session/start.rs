@@ -17,7 +17,7 @@ use super::machine::{Bounds, Machine};
 use super::pipes::{InputPipes, OutputPipe};
 use super::script::Scripts;
 use super::users::Users;
-use super::{Handle, Launch, SessionEvent, SessionInfo, SessionState, Stream};
+use super::{Handle, Launch, Screen, SessionEvent, SessionInfo, SessionState, Stream};
 use crate::adapter::prompt::{PROMPT, secret};
 use crate::adapter::python::PICTURES_VARIABLE;
 use crate::adapter::{CODE_VARIABLE, Channel, Nonce, TERMINAL_VARIABLE};
@@ -76,6 +76,8 @@ pub(crate) fn start(session: SessionSpec, log: OutputLog) -> Result<Handle, Star
     let program = command.pop_front().ok_or(StartError::NoCommand)?;
     let mut spec = Spec::new(program, &launch.cwd).args(command).env(env);
     spec.given = launch.adapter.script().map(|script| script.as_bytes().to_vec());
+    spec.window = launch.adapter.window();
+    let screen = spec.window.map(Screen::new);
     spec.guard = session.guard;
     spec.records = session.records;
     let scratch = launch.sandbox.map(|_| Scratch::create(spec.nonce.as_str())).transpose();
@@ -151,10 +153,13 @@ pub(crate) fn start(session: SessionSpec, log: OutputLog) -> Result<Handle, Star
         log: log.clone(),
         exit: child.exit.clone(),
         outputs: [
-            OutputPipe::new(Stream::Stdout, child.stdout.take(), &nonce).at_prompts(launch.adapter.prompts(), &nonce),
+            OutputPipe::new(Stream::Stdout, child.stdout.take(), &nonce)
+                .at_prompts(launch.adapter.prompts(), &nonce)
+                .on_screen(screen.clone()),
             OutputPipe::new(Stream::Stderr, child.stderr.take(), &nonce),
         ],
         inputs,
+        screen: screen.clone(),
         scripts: Scripts::new(child.group.nonce().as_str()),
         memory_limit: launch.memory_limit,
         users: users.clone(),
@@ -166,6 +171,6 @@ pub(crate) fn start(session: SessionSpec, log: OutputLog) -> Result<Handle, Star
         group: child.group.clone(),
     };
     tokio::spawn(actor.run());
-    let shared = Shared { begun, info: seen, loads: loaded, events, log, users };
+    let shared = Shared { begun, info: seen, loads: loaded, events, log, users, screen };
     Ok(Handle { commands, shared: Arc::new(shared) })
 }

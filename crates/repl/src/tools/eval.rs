@@ -17,7 +17,8 @@ use crate::text;
 
 /// Evaluate code in a live REPL: cabal, stack, GHCi, Python, Node or bash, chosen by the project. Starts the session if
 /// needed; definitions and loaded modules are kept for later calls. One evaluation runs at a time, others are queued.
-/// One that outlasts wait_ms continues: collect it with repl_wait. Programs that need a terminal do not work.
+/// One that outlasts wait_ms continues: collect it with repl_wait. A program that needs a terminal runs in
+/// a session of the profile terminal, whose answers are its screen.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Args {

@@ -1,6 +1,7 @@
 //! `repl_input`: sends input to the running program.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use mcp::tool::{Context, Effect, Example, Repeat, Tool, ToolError};
 use schemars::JsonSchema;
@@ -9,10 +10,18 @@ use serde_json::json;
 
 use super::{caller, stay, with_heartbeat};
 use crate::lenient::number;
+use crate::result::EvalResult;
+use crate::session::{EvalRequest, InputOutcome};
 use crate::sessions::Repl;
 
+/// How long a program on a terminal may take to react.
+const REACTION: Duration = Duration::from_secs(5);
+/// The key that ends the input of a program that reads lines.
+const CONTROL_D: &str = "\x04";
+
 /// Send standard input to the program that an evaluation runs, line by line as it asks. Unread input is dropped at its
-/// end. Continue with repl_wait. If the input is known beforehand, use `stdin` of repl_eval instead.
+/// end. Continue with repl_wait. If the input is known beforehand, use `stdin` of repl_eval instead. A program on a
+/// terminal gets keys, with names such as <Enter>, <Esc>, <Up> or <C-c>, and its screen is returned.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Args {
@@ -44,6 +53,15 @@ pub(super) struct Output {
     pub closed: bool,
     /// True if the input ends within a line, so that a program that reads lines still waits for the rest.
     pub open_line: bool,
+    /// The screen of a program on a terminal, once it waits for keys.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub screen: Option<String>,
+    /// True if that program is still busy.
+    #[serde(skip_serializing_if = "std::ops::Not::not", default)]
+    pub busy: bool,
+    /// The reason if the session has ended.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub ended: Option<String>,
 }
 
 pub(super) struct Input(pub(super) Arc<Repl>);
@@ -65,13 +83,32 @@ impl Tool for Input {
             None => self.0.find(caller(&cx)?, args.session.as_deref())?,
         };
         stay(&cx, &handle);
+        if let Some(screen) = handle.screen() {
+            let end = if args.eof { CONTROL_D } else { "" };
+            let keys = screen.keys(&args.text) + end;
+            let request = EvalRequest { stdin: Some(keys), wait: REACTION, ..EvalRequest::new("") };
+            let result = with_heartbeat(&cx, "typing", handle.eval(request)).await?;
+            let (busy, ended) = (!result.status.is_final(), handle.info().reason);
+            let EvalResult { session, eval, value: screen, .. } = result;
+            return Ok(Output { session, eval, pending: 0, closed: false, open_line: false, screen, busy, ended });
+        }
         let open_line = !args.eof && !args.text.ends_with('\n');
         let outcome = with_heartbeat(&cx, "giving input", handle.input_to(args.eval, args.text, args.eof)).await?;
         let session = handle.info().name;
-        Ok(Output { session, eval: outcome.eval, pending: outcome.pending, closed: outcome.closed, open_line })
+        let InputOutcome { eval, pending, closed } = outcome;
+        Ok(Output { session, eval, pending, closed, open_line, screen: None, busy: false, ended: None })
     }
 
     fn text(output: &Output) -> String {
+        if let Some(screen) = &output.screen {
+            let next = match &output.ended {
+                Some(reason) => format!("; {reason}"),
+                None if output.busy => format!("; busy, repl_wait {{\"eval\": {}}} waits", output.eval),
+                None => String::new(),
+            };
+            let newline = if screen.is_empty() { "" } else { "\n" };
+            return format!("{screen}{newline}[{} #{}: keys typed{next}]", output.session, output.eval);
+        }
         let closed = if output.closed { "; standard input closes after it" } else { "" };
         let open =
             if output.open_line { "; without \\n at its end, a program that reads lines still waits" } else { "" };

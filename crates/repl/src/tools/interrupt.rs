@@ -81,6 +81,9 @@ impl Tool for Interrupt {
                 info.name
             ));
         }
+        if report.outcome == InterruptOutcome::Idle && handle.screen().is_some() {
+            notes.push("The program waits for keys; repl_input {\"text\": \"<C-c>\"} types Ctrl-C.".to_owned());
+        }
         let (session, outcome, eval, rest) = (info.name, report.outcome, report.eval, report.rest);
         Ok(Output { session, outcome, took_ms, eval, rest, notes })
     }

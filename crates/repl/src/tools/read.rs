@@ -11,7 +11,7 @@ use serde_json::json;
 
 use super::{caller, output_limit, stay};
 use crate::lenient::{Tail, number};
-use crate::session::Stream;
+use crate::session::{Snapshot, Stream};
 use crate::sessions::{Repl, SessionOutput};
 
 /// The maximum number of lines returned by a search.
@@ -43,6 +43,18 @@ pub(super) struct Args {
     pub tail: Tail,
     /// Return only lines that contain this text.
     pub grep: Option<String>,
+    /// Return instead what the screen of a program on a terminal shows now (profile terminal).
+    #[serde(default)]
+    pub screen: bool,
+}
+
+/// The size of a screen, and its cursor, counted from 1.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(super) struct ScreenSize {
+    pub rows: u16,
+    pub columns: u16,
+    pub cursor_row: u16,
+    pub cursor_column: u16,
 }
 
 /// Past output.
@@ -71,6 +83,9 @@ pub(super) struct Output {
     /// The requested evaluation.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub eval: Option<u64>,
+    /// The screen, if it was requested.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub screen: Option<ScreenSize>,
 }
 
 pub(super) struct ReadTool(pub(super) Arc<Repl>);
@@ -90,6 +105,13 @@ impl Tool for ReadTool {
         };
         if let Ok(handle) = self.0.find(caller, Some(&printed.session)) {
             stay(&cx, &handle);
+            if let (true, Some(screen)) = (args.screen, handle.screen()) {
+                return Ok(show(printed, &screen.snapshot()));
+            }
+        }
+        if args.screen {
+            let error = ToolError::user(format!("Session {:?} has no screen.", printed.session));
+            return Err(error.hint("Start the program with the `profile` terminal of repl_start."));
         }
         // Output that is no longer in memory is read from files.
         let read = tokio::task::spawn_blocking(move || read(printed, &args));
@@ -100,6 +122,13 @@ impl Tool for ReadTool {
         let mut text = output.text.clone();
         if !text.is_empty() && !text.ends_with('\n') {
             text.push('\n');
+        }
+        if let Some(ScreenSize { rows, columns, cursor_row, cursor_column }) = output.screen {
+            return text
+                + &format!(
+                    "[{}: screen of {columns}×{rows}, cursor in row {cursor_row}, column {cursor_column}]",
+                    output.session
+                );
         }
         let more = match (output.more, output.cut) {
             (true, _) => format!("; continue with `cursor` {}", output.cursor),
@@ -132,6 +161,24 @@ impl Tool for ReadTool {
             Example { title: "The end of everything", arguments: json!({"tail": true, "max_bytes": 2000}), text: None },
             Example { title: "Lines of one evaluation", arguments: json!({"eval": 3, "grep": "warning"}), text: None },
         ]
+    }
+}
+
+fn show(printed: SessionOutput, shown: &Snapshot) -> Output {
+    let end = printed.log.status().end;
+    let ((cursor_row, cursor_column), window) = (shown.cursor, shown.window);
+    Output {
+        session: printed.session,
+        text: shown.text.clone(),
+        cursor: end,
+        more: false,
+        end,
+        cut: false,
+        dropped: 0,
+        matches: None,
+        earlier: false,
+        eval: None,
+        screen: Some(ScreenSize { rows: window.rows, columns: window.columns, cursor_row, cursor_column }),
     }
 }
 
@@ -174,6 +221,7 @@ fn read(printed: SessionOutput, args: &Args) -> Output {
             dropped: cut.missing,
             matches: Some(taken),
             eval: args.eval,
+            screen: None,
         };
     }
     let tail = args.tail != Tail::No;
@@ -195,6 +243,7 @@ fn read(printed: SessionOutput, args: &Args) -> Output {
         dropped: slice.missing,
         matches: None,
         eval: args.eval,
+        screen: None,
     }
 }
 

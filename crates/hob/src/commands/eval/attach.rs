@@ -29,7 +29,7 @@ pub(crate) struct Attach {
     /// The session [default: the session of this worktree]
     #[arg(value_name = "SESSION")]
     session: Option<String>,
-    /// The profile for a new session: ghci, cabal, stack, python, node, bash, or one of your own
+    /// The profile for a new session: ghci, cabal, stack, python, node, bash, sqlite3, ruby, r, gdb, terminal, or one of your own
     #[arg(long, value_name = "NAME", conflicts_with = "read_only")]
     profile: Option<String>,
     /// Only show what the session prints, as it comes
@@ -123,6 +123,13 @@ fn watch(control: &mut Control, session: Option<&str>) -> Result<Exit, Failure> 
     let mut output = read(control, json!({ "session": session, "tail": true, "max_bytes": EARLIER }))?;
     let session = output["session"].clone();
     terminal::note(paint_note("What the session prints; Ctrl-D ends this, and the session goes on.", Style::Dim));
+    let earlier = output["text"].as_str().unwrap_or_default();
+    terminal::print(&terminal::harmless(earlier));
+    if !earlier.is_empty() {
+        let newline = if earlier.ends_with('\n') { "" } else { "\n" };
+        terminal::note(format!("{newline}{}", paint_note("[printed before; new output follows]", Style::Dim)));
+    }
+    output["text"] = Value::Null;
     let mut keyboard = Typed::default();
     while terminal::lost().is_none() {
         terminal::print(&terminal::harmless(output["text"].as_str().unwrap_or_default()));

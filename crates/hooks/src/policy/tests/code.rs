@@ -41,6 +41,7 @@ fn code_of_sessions_meets_the_rules_about_commands() {
         (eval(json!({"code": "git push -f", "profile": "bash"})), Deny),
         (eval(json!({"code": "cd x && sudo git push --force", "profile": "bash"})), Deny),
         (eval(json!({"code": "git push $HOW", "profile": "bash"})), Ask),
+        (eval(json!({"code": "eval \"$X\"", "profile": "terminal"})), Ask),
         (eval(json!({"code": "eval \"$X\"", "profile": "bash"})), Ask),
         (eval(json!({"code": "git status", "profile": "bash"})), Pass),
         (eval(json!({"code": "git push -f", "session": "bash"})), Deny),

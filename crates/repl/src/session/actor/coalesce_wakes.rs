@@ -17,8 +17,8 @@ impl Actor {
     /// Mutes standard output after code was sent.
     pub(super) fn mute(&mut self) {
         // In the fallback, and without markers, the actor waits for the prompt on standard output.
-        if !self.machine.is_fallback() && self.machine.adapter().prompts().is_none() && self.machine.current().is_some()
-        {
+        let has_markers = self.machine.adapter().prompts().is_none() && self.screen.is_none();
+        if !self.machine.is_fallback() && has_markers && self.machine.current().is_some() {
             self.outputs[Stream::Stdout as usize].mute();
             self.state.muted = Some(Instant::now() + MOMENT);
         }

@@ -12,6 +12,9 @@ use crate::session::cpu::CpuClock;
 use crate::session::machine::{Death, Ending, Event, Probed};
 use crate::session::pipes::OutputPipe;
 
+/// The byte that a terminal sends for Ctrl-C.
+const CONTROL_C: u8 = 3;
+
 /// Returns a prober for a session.
 pub(super) fn prober(group: &Group, adapter: &dyn Adapter) -> Prober {
     Prober::new(group).watching_to_read(adapter.watches_input_to_read())
@@ -56,6 +59,10 @@ impl Actor {
 
     /// Sends SIGINT to the process group; if `guarded`, only once all written code has been read.
     pub(super) fn signal(&mut self, guarded: bool) {
+        if self.screen.is_some() {
+            // The terminal knows who is in the foreground, or the program takes it as a key.
+            return self.inputs.stdin.push(vec![CONTROL_C]);
+        }
         if guarded && self.inputs.code().has_unread() {
             return self.on(Event::Unread);
         }
@@ -100,6 +107,11 @@ impl Actor {
         }
         let (group, stdin) = (self.group.clone(), self.inputs.stdin.take());
         let ladder = match ending {
+            Ending::Ask(_) | Ending::Terminate if self.screen.is_some() => {
+                // Shells ignore TERM, but not the end of their terminal. A program that has exited needs no signal.
+                let _ = group.signal(Signal::HUP);
+                Ladder::default()
+            }
             Ending::Ask(quit) => Ladder { quit: Some(quit), ..Ladder::default() },
             Ending::Terminate => Ladder { close_wait: Duration::ZERO, ..Ladder::default() },
             Ending::Kill => Ladder::at_once(),

@@ -37,7 +37,7 @@ use super::scan::Segment;
 use super::script::Scripts;
 use super::start::EventSink;
 use super::users::Users;
-use super::{InterruptReport, SessionEvent, SessionInfo, Stream};
+use super::{InterruptReport, Screen, SessionEvent, SessionInfo, Stream};
 use crate::adapter::Adapter;
 use crate::load::LoadRecord;
 use crate::sandboxed::Scratch;
@@ -67,6 +67,8 @@ pub(super) struct Actor {
     pub(super) exit: watch::Receiver<Option<Exit>>,
     pub(super) outputs: [OutputPipe; 2],
     pub(super) inputs: InputPipes,
+    /// The screen of a program that runs on a terminal.
+    pub(super) screen: Option<Screen>,
     pub(super) scripts: Scripts,
     pub(super) memory_limit: u64,
     pub(super) users: Arc<Users>,
@@ -265,6 +267,9 @@ impl Actor {
                 }
             }
         }
+        if let Some(screen) = &self.screen {
+            self.inputs.stdin.answer(screen.take_answers());
+        }
         self.mark_errors();
     }
 
@@ -399,6 +404,11 @@ impl Actor {
                 let cpu = self.state.clock.now();
                 if let Some(record) = self.machine.record_mut(*eval) {
                     (record.logged, record.cpu_from) = (self.state.logged, cpu);
+                }
+            }
+            SessionEvent::EvalFinished { eval, .. } if let Some(screen) = &self.screen => {
+                if let Some(record) = self.machine.record_mut(*eval) {
+                    record.verdict.value = Some(screen.snapshot().text);
                 }
             }
             // The clock cannot measure less than a tick.

@@ -54,7 +54,11 @@ impl Actor {
         };
         // Only the daemon's own commands, which are quiet, need their exact bytes.
         let raw = if record.quiet { show::raw(record) } else { Default::default() };
-        Some(Finished { result: show::result(record, &frame, Instant::now()), raw })
+        let mut result = show::result(record, &frame, Instant::now());
+        if let (true, Some(screen)) = (open, &self.screen) {
+            result.value = Some(screen.snapshot().text);
+        }
+        Some(Finished { result, raw })
     }
 
     /// Returns the number of bytes of this evaluation that the log no longer has, per stream.
@@ -127,7 +131,10 @@ impl Actor {
             }
             if ready {
                 info.prompted = machine.prompted();
-                info.banner = machine.banner(Stream::Stdout);
+                info.banner = match &self.screen {
+                    Some(screen) => screen.snapshot().text,
+                    None => machine.banner(Stream::Stdout),
+                };
                 if dead {
                     info.banner += &machine.banner(Stream::Stderr);
                 }

@@ -13,7 +13,7 @@ impl Machine {
     /// Ends the process. The first reason counts. `stopped` means that nothing was wrong with the session.
     pub(super) fn stop(&mut self, reason: String, stopped: bool) {
         // At its prompt the REPL accepts a quit line; otherwise the running program would read it.
-        let listens = matches!(self.phase, Phase::Idle { .. });
+        let listens = matches!(self.phase, Phase::Idle { .. }) && !self.has_terminal();
         self.end(
             Intent { reason, stopped },
             if listens { Ending::Ask(self.adapter.quit()) } else { Ending::Terminate },
@@ -87,7 +87,7 @@ impl Machine {
         match (death.code, death.signal) {
             (Some(_), _) if let Some(verdict) = signalled => verdict,
             (Some(0), _) if quit => (Status::Exited, "it was asked to quit".to_owned()),
-            (Some(code), _) if matches!(self.phase, Phase::Starting { .. }) => {
+            (Some(code), _) if matches!(self.phase, Phase::Starting { .. }) && !self.has_terminal() => {
                 (Status::Exited, format!("it exited with status {code} before its first prompt"))
             }
             (Some(code), _) => (Status::Exited, format!("it exited with status {code}")),

@@ -15,6 +15,7 @@ mod running;
 mod settling;
 mod starting;
 mod syncing;
+mod terminal;
 #[cfg(test)]
 mod tests;
 mod unused;
@@ -91,11 +92,22 @@ pub(super) struct Machine {
 
 #[derive(Debug)]
 enum Phase {
-    Starting { unnumbered: usize, until: Instant },
-    Idle { since: Instant },
+    Starting {
+        unnumbered: usize,
+        until: Instant,
+        /// The time when the kernel is asked if the program waits, for a program on a terminal.
+        look_at: Option<Instant>,
+    },
+    Idle {
+        since: Instant,
+    },
     Running(Box<Run>),
     Syncing(Box<Sync>),
-    Ended { status: Status, stopped: bool, reason: String },
+    Ended {
+        status: Status,
+        stopped: bool,
+        reason: String,
+    },
 }
 
 /// The state of one stream.
@@ -135,13 +147,14 @@ impl Machine {
         now: Instant,
     ) -> Machine {
         let install = adapter.install(&nonce);
+        let look_at = adapter.window().map(|_| now + running::QUIET);
         Machine {
             name: name.to_owned(),
             completion: adapter.completion(),
             adapter,
             nonce,
             bounds,
-            phase: Phase::Starting { unnumbered: 0, until: now + bounds.start },
+            phase: Phase::Starting { unnumbered: 0, until: now + bounds.start, look_at },
             sides: Default::default(),
             number: 0,
             issued: 0,
@@ -177,7 +190,7 @@ impl Machine {
     pub(super) fn deadline(&self) -> Option<Instant> {
         match &self.phase {
             _ if self.ending.is_some() => None,
-            Phase::Starting { until, .. } => Some(*until),
+            Phase::Starting { until, look_at, .. } => Some(look_at.map_or(*until, |at| at.min(*until))),
             Phase::Idle { since } => {
                 let idle = self.bounds.idle.map(|idle| *since + idle);
                 [idle, self.straggler.as_ref().map(|straggler| straggler.look_at)].into_iter().flatten().min()
@@ -190,6 +203,9 @@ impl Machine {
 
     /// Handles output and returns its owner.
     pub(super) fn data(&mut self, stream: Stream, bytes: &[u8], now: Instant) -> Owner {
+        if self.has_terminal() {
+            return self.note_output(stream, now);
+        }
         let side = stream as usize;
         let bytes = if stream == Stream::Stdout { self.without_context(bytes) } else { bytes };
         match &mut self.phase {
@@ -280,7 +296,7 @@ impl Machine {
             self.abandoned = None;
         }
         match event {
-            Event::Eval { code, stdin, quiet, claim, waiter } => self.submit(code, stdin, quiet, claim, waiter),
+            Event::Eval { code, stdin, quiet, claim, waiter } => self.submit(code, stdin, quiet, claim, waiter, now),
             Event::Wait { which, waiter } => self.wait(&which, waiter),
             Event::Look { which, waiter } => match self.find(&which) {
                 Ok(eval) => self.actions.push(Action::Answer { waiter, eval }),
@@ -301,8 +317,13 @@ impl Machine {
     }
 
     fn tick(&mut self, now: Instant) {
-        match &self.phase {
+        match &mut self.phase {
             Phase::Starting { until, .. } if now >= *until => self.start_timed_out(now),
+            Phase::Starting { look_at, .. } => {
+                if look_at.take_if(|at| now >= *at).is_some() {
+                    self.actions.push(Action::Probe);
+                }
+            }
             Phase::Idle { since } => {
                 if let Some(idle) = self.bounds.idle.filter(|idle| now >= *since + *idle) {
                     return self.stop(format!("it was idle for {}", minutes(idle)), true);
@@ -315,7 +336,15 @@ impl Machine {
         }
     }
 
-    fn submit(&mut self, code: String, stdin: Option<String>, quiet: bool, claim: Arc<Claim>, waiter: Waiter) {
+    fn submit(
+        &mut self,
+        code: String,
+        stdin: Option<String>,
+        quiet: bool,
+        claim: Arc<Claim>,
+        waiter: Waiter,
+        now: Instant,
+    ) {
         let refuse = |error| Action::Refuse { waiter, error };
         if let Some(error) = self.has_ended() {
             return self.actions.push(refuse(error));
@@ -327,10 +356,20 @@ impl Machine {
             return self.actions.push(refuse(error));
         }
         let plan = if stdin.is_some() { self.adapter.plan_with_input(&code) } else { self.adapter.plan(&code) };
-        let plan = match plan {
+        let mut plan = match plan {
             Ok(plan) => plan,
             Err(refusal) => return self.actions.push(refuse(SessionError::Refused(refusal))),
         };
+        let (code, stdin) = match stdin {
+            Some(keys) if self.has_terminal() => {
+                plan.steps[0].bytes = keys.clone().into_bytes();
+                (keys, None)
+            }
+            stdin => (code, stdin),
+        };
+        if self.has_terminal() && self.type_more(&plan.steps[0].bytes, &claim, waiter, now) {
+            return;
+        }
         let status = if self.prompted { Status::Queued } else { Status::Starting };
         let eval = self.records.add(code, quiet, status);
         claim.eval.store(eval, Ordering::Release);

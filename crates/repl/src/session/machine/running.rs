@@ -14,7 +14,7 @@ use crate::adapter::{Adapter, GivenInput, Printed, Step, Words};
 use crate::result::Status;
 
 /// The silence after which the kernel is asked if the program waits for input.
-const QUIET: Duration = Duration::from_millis(100);
+pub(super) const QUIET: Duration = Duration::from_millis(100);
 /// The delay before the kernel is asked when there is input to deliver.
 const EAGER: Duration = Duration::from_millis(2);
 /// The longest time between two such questions.
@@ -106,6 +106,18 @@ impl Run {
     fn repeat_probe(&mut self, now: Instant) {
         self.probing = false;
         self.probe_at = now + if self.has_input() { EAGER } else { QUIET };
+    }
+
+    /// Puts off the question to the kernel.
+    pub(super) fn look_later(&mut self, now: Instant) {
+        self.probe_at = now + QUIET;
+    }
+
+    /// Returns true if the kernel's answer is about the present.
+    pub(super) fn has_looked(&mut self, now: Instant) -> bool {
+        let is_present = std::mem::replace(&mut self.probing, false) && now >= self.probe_at;
+        self.probe_at = self.probe_at.max(now + QUIET);
+        is_present
     }
 
     pub(super) fn probe_soon(&mut self, now: Instant) {
@@ -375,6 +387,9 @@ impl Machine {
     /// Handles the kernel's answer. All earlier output has been handed in, so the evaluation has not ended: the program
     /// waits for input, not the REPL at its prompt.
     pub(super) fn probed(&mut self, probed: Probed, now: Instant) {
+        if self.has_terminal() {
+            return self.terminal_probed(&probed, now);
+        }
         let run = match &mut self.phase {
             Phase::Running(run) => run,
             Phase::Syncing(_) => return self.syncing_probed(&probed, now),

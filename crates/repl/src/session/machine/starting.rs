@@ -130,7 +130,10 @@ impl Machine {
         self.actions.push(Action::Loaded(self.load.clone()));
     }
 
-    pub(super) fn start_timed_out(&mut self, _now: Instant) {
+    pub(super) fn start_timed_out(&mut self, now: Instant) {
+        if self.has_terminal() {
+            return self.started(now);
+        }
         let limit = super::minutes(self.bounds.start);
         self.stop(format!("it printed no prompt within {limit}"), false);
     }

@@ -19,6 +19,7 @@ mod settings;
 mod sharing;
 mod soak;
 mod stress;
+mod terminal;
 
 use std::path::Path;
 use std::sync::Arc;

@@ -130,6 +130,19 @@ async fn a_typescript_package() {
         assert_eq!(result.exception.as_deref(), Some("SyntaxError: Missing initializer in const declaration"));
         let note = result.notes.join("\n");
         assert!(note.ends_with("cannot remove TypeScript types; Node 22.13 and newer can."), "{note}");
+        // The same in a package of JavaScript, if the code or an imported file is TypeScript.
+        let folder = package(&[("package.json", "{}"), ("geo.ts", "export const n: number = 1")]);
+        let session = session_in("node", folder.path());
+        for (code, has_note) in [
+            ("interface Point { x: number }", true),
+            ("function f(x: string) { return x }", true),
+            ("await import('./geo.ts')", true),
+            ("let x = (", false),
+            ("throw new SyntaxError('x')", false),
+        ] {
+            let result = eval(&session, code).await;
+            assert_eq!(result.notes.iter().any(|note| note.contains("22.13")), has_note, "{code}: {result:?}");
+        }
     }
 }
 

@@ -46,6 +46,9 @@ async fn python_gives_pictures() {
     assert_eq!(eval(&session, "Dot").await.pictures.len(), 0);
     let failing = eval(&session, "class Blot(Dot):\n    def _repr_png_(self): raise ValueError\nBlot()").await;
     assert_eq!((failing.value.as_deref(), failing.pictures.len(), failing.status), (Some("a dot"), 0, Status::Done));
+    let other =
+        eval(&session, "class Jpeg(Dot):\n    def _repr_png_(self): return b'\\xff\\xd8\\xff\\xe0'\nJpeg()").await;
+    assert_eq!((other.value.as_deref(), other.pictures.len()), (Some("a dot"), 0), "{other:?}");
     session.stop("done").await;
 }
 

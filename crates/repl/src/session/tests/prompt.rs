@@ -154,19 +154,50 @@ const RUBY: &[Program] = &[
     program(Kind::Deaf, "MS.times { begin; sleep 0.001; rescue Interrupt; end }\nputs 'end'"),
 ];
 
+const R: &[Program] = &[
+    plain("repeat {}"),
+    plain("repeat cat('flood\n')"),
+    plain("readline()"),
+    plain("Sys.sleep(1000)"),
+    plain("Sys.sleep(SEC)"),
+    plain("sum(as.numeric(seq_len(MS * 10000)))"),
+    plain("system('sleep 1000')"),
+    program(
+        Kind::Cleans,
+        "tryCatch({ cat('begun\n'); Sys.sleep(1000) }, finally = { Sys.sleep(SEC); cat('cleaned\n') })",
+    ),
+    program(Kind::Deaf, "for (i in 1:MS) tryCatch(Sys.sleep(0.001), interrupt = function(c) NULL)\ncat('end\n')"),
+];
+
+/// Interrupts the programs of a profile, if its program is installed.
+async fn at_random(name: &str, programs: &[Program], first: &str, next: impl Fn(u64) -> (String, String)) {
+    let profiles = Profiles::builtin();
+    let profile = profiles.get(name).expect("built in");
+    if profile.check(&std::env::var("PATH").expect("a path"), Path::new("/")).is_err() {
+        assert!(!NEEDED.contains(&name), "{name} is not installed");
+        return;
+    }
+    let session = session(profile);
+    eval(&session, first).await;
+    interrupts(name, session, programs, next).await;
+}
+
+/// Returns the result of code that prints to both streams.
+fn both(n: u64) -> String {
+    format!("done | \"out{n}\\n\" | \"err{n}\\n\"")
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn r_at_random() {
+    at_random("r", R, "1", |n| (format!("cat('out{n}\\n'); message('err{n}')"), both(n))).await;
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn sqlite_at_random() {
-    let next =
-        |n| (format!("select 'out{n}';\n.shell echo err{n} >&2"), format!("done | \"out{n}\\n\" | \"err{n}\\n\""));
-    let session = builtin("sqlite3");
-    eval(&session, "select 1;").await;
-    interrupts("sqlite3", session, SQLITE, next).await;
+    at_random("sqlite3", SQLITE, "select 1;", |n| (format!("select 'out{n}';\n.shell echo err{n} >&2"), both(n))).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn ruby_at_random() {
-    let next = |n| (format!("puts 'out{n}'; warn 'err{n}'"), format!("done | \"out{n}\\n\" | \"err{n}\\n\""));
-    let session = builtin("ruby");
-    eval(&session, "1").await;
-    interrupts("ruby", session, RUBY, next).await;
+    at_random("ruby", RUBY, "1", |n| (format!("puts 'out{n}'; warn 'err{n}'"), both(n))).await;
 }
