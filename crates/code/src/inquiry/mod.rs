@@ -5,7 +5,7 @@
 //! - `requests`: requests about places.
 //! - `server_state`: describes the state of a server for an answer.
 //! - `texts`: maps positions of the protocol to the texts that were read.
-//! - `waiting`: waits until a server is reliable, and repeats inconclusive rounds until two agree.
+//! - `waiting`: waits until a server is reliable.
 
 mod ghc;
 mod meaning;
