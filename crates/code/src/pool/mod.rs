@@ -190,14 +190,16 @@ impl Pool {
         }
         // Another question may have started it meanwhile.
         let server = servers.all.entry(key.clone()).or_insert_with(|| {
+            let own_dir = options.state_dir.join(&profile.name).join(hash(&key.root));
             Server::start(Start {
                 profile: Arc::new(profile.clone()),
                 command,
                 root: key.root.clone(),
                 env: environment(options, &caller.env, worktree),
                 worktree: key.worktree,
-                servers_dir: options.state_dir.clone(),
-                own_dir: options.state_dir.join(&profile.name).join(hash(&key.root)),
+                // Socket paths must be short.
+                scratch: options.state_dir.join("tmp").join(&hash(&own_dir)[..8]),
+                own_dir,
                 state_dir: options.state_dir.join(&profile.name),
                 guard: options.guard.clone(),
                 records: options.records_dir.clone(),

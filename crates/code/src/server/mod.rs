@@ -4,7 +4,6 @@
 //! - `canary`: readiness probes for a server that reports that it is ready.
 //! - `documents`: the open documents, with the same texts that the syntax tier read.
 //! - `profile`: differences between servers, as data.
-//! - `scratch`: directories for temporary files.
 //!
 //! Start with `actor.rs`. The meaning of answers is decided elsewhere.
 
@@ -13,7 +12,6 @@ pub(crate) mod canary;
 mod documents;
 mod life;
 pub(crate) mod profile;
-mod scratch;
 mod start;
 mod state;
 
@@ -28,7 +26,6 @@ use tokio::sync::{Semaphore, mpsc, oneshot, watch};
 
 pub(crate) use documents::Document;
 pub(crate) use profile::Profile;
-pub use scratch::sweep_scratch;
 pub(crate) use state::State;
 
 use crate::journal::Record;
@@ -44,11 +41,12 @@ pub(crate) struct Start {
     pub root: PathBuf,
     pub worktree: PathBuf,
     pub env: Vec<(String, String)>,
-    /// Directory of all servers, outside the worktree.
-    pub servers_dir: PathBuf,
-    /// Directory of all servers of this kind, and the private one of this server; both in `servers_dir`.
+    /// Directory of all servers of this kind, and the private one of this server; both outside the worktree.
     pub state_dir: PathBuf,
     pub own_dir: PathBuf,
+    /// Directory for temporary files. A killed server would leave such files behind: clangd preambles, rust-analyzer copies
+    /// of macros, gopls build folders.
+    pub scratch: PathBuf,
     pub guard: Guard,
     pub records: Option<PathBuf>,
     pub timing: Timing,

@@ -1,13 +1,15 @@
 //! Start of a server: its program, its settings, the client's capabilities, and its standard error.
 
 use std::collections::VecDeque;
+use std::fs::DirBuilder;
 use std::io::Read;
+use std::os::unix::fs::DirBuilderExt as _;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
 use parking_lot::Mutex;
-use process::{Bounds, Child, Nonce, Spec};
+use process::{Bounds, Child, Spec};
 use serde_json::{Map, Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, BufReader};
 
@@ -18,13 +20,25 @@ use crate::programs;
 const STDERR_LINES: usize = 8;
 const STDERR_LINE: u64 = 400;
 
-/// Starts the program for the session, with a directory for its temporary files.
-pub(super) fn spawn(start: &Start, has_copies: bool, nonce: Nonce, scratch: &Path) -> Result<Child, String> {
+/// Creates an empty directory for temporary files. A daemon that was killed leaves such files.
+pub(super) async fn make_scratch(scratch: &Path) -> std::io::Result<()> {
+    remove_scratch(scratch).await;
+    DirBuilder::new().recursive(true).mode(0o700).create(scratch)
+}
+
+/// Removes the directory for temporary files.
+pub(super) async fn remove_scratch(scratch: &Path) {
+    let path = scratch.to_owned();
+    // One that cannot be removed now is removed at the next start.
+    let _ = tokio::task::spawn_blocking(move || std::fs::remove_dir_all(path)).await;
+}
+
+/// Starts the program.
+pub(super) fn spawn(start: &Start, has_copies: bool) -> Result<Child, String> {
     let command = command(start, has_copies);
     let (program, args) = command.split_first().ok_or("its command is empty")?;
     let mut spec = Spec::new(program, &start.root).args(args).env(start.env.iter().map(|(name, value)| (name, value)));
-    spec = spec.env([("TMPDIR", scratch)]);
-    spec.nonce = nonce;
+    spec = spec.env([("TMPDIR", &start.scratch)]);
     spec.guard = start.guard.clone();
     spec.records = start.records.clone();
     spec.nice = NICE;
