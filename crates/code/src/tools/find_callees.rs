@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::judged::{are_unchanged, due, unsettled};
+use super::judged::{check_texts, due};
 use super::uses::why;
 use super::{DefinitionOut, Questions, display_path, searched};
 use crate::callees::{Callee, Callees, KnownDefinitions, callees, judge};
@@ -124,31 +124,20 @@ pub(crate) struct BodyQuestion<'a> {
     pub wait_ms: Option<u64>,
 }
 
-/// Finds and verifies callees. Starts over once if a file changes meanwhile.
+/// Finds and verifies callees.
 pub(crate) async fn judged_callees(
     questions: &Questions,
     cx: &Context,
     asked: &BodyQuestion<'_>,
 ) -> Result<(Scope, Callees, Judgement), ToolError> {
     let until = due(cx, asked.wait_ms, Instant::now());
-    let mut again = true;
-    loop {
-        let (name, with_types) = (asked.name.to_owned(), asked.with_types);
-        // A change of files makes the known definitions doubtful.
-        let known = asked.known.clone().filter(|_| again);
-        let search = move |scope: &Scope| Ok((scope.clone(), callees(scope, &name, with_types, known.as_ref())?));
-        let (scope, mut found) = searched(questions, cx, None, search).await?;
-        let call = Call { pool: &questions.pool, cx, scope: &scope, until };
-        let (mut judged, texts) = judge(&call, &mut found).await;
-        let is_same = !judged.is_certain || are_unchanged(questions, cx, texts).await?;
-        if !is_same && std::mem::take(&mut again) {
-            continue;
-        }
-        if !is_same {
-            unsettled(&mut judged);
-        }
-        return Ok((scope, found, judged));
-    }
+    let (name, with_types, known) = (asked.name.to_owned(), asked.with_types, asked.known.clone());
+    let search = move |scope: &Scope| Ok((scope.clone(), callees(scope, &name, with_types, known.as_ref())?));
+    let (scope, mut found) = searched(questions, cx, None, search).await?;
+    let call = Call { pool: &questions.pool, cx, scope: &scope, until };
+    let (mut judged, texts) = judge(&call, &mut found).await;
+    check_texts(questions, cx, &texts, &mut judged).await?;
+    Ok((scope, found, judged))
 }
 
 fn output(args: &Args, scope: &Scope, found: &Callees, judged: &Judgement, since: Instant) -> Output {

@@ -10,7 +10,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::judged::{are_unchanged, due, unsettled};
+use super::judged::{check_texts, due};
 use super::uses::why;
 use super::{DefinitionOut, Questions, display_path, searched};
 use crate::answer::Texts;
@@ -117,7 +117,7 @@ impl JudgedMatches {
     }
 }
 
-/// Finds and verifies matches. Starts over once if a file changes meanwhile.
+/// Finds and verifies matches.
 pub(crate) async fn judged_matches(
     questions: &Questions,
     cx: &Context,
@@ -125,22 +125,13 @@ pub(crate) async fn judged_matches(
 ) -> Result<JudgedMatches, ToolError> {
     let since = Instant::now();
     let until = due(cx, args.wait_ms, since);
-    let mut again = true;
-    loop {
-        let asked = args.clone();
-        let search = searched(questions, cx, args.path.clone(), move |scope| search_matches(scope, &asked)).await?;
-        let call = Call { pool: &questions.pool, cx, scope: &search.scope, until };
-        let mut said = judge(&call, &search.sum, &search.found).await;
-        let sites = said.apply(&search.sum, &search.change, &search.found);
-        let is_same = !said.judged.is_certain || are_unchanged(questions, cx, said.texts.clone()).await?;
-        if !is_same && std::mem::take(&mut again) {
-            continue;
-        }
-        if !is_same {
-            unsettled(&mut said.judged);
-        }
-        return Ok(JudgedMatches { search, sites, said, since });
-    }
+    let asked = args.clone();
+    let search = searched(questions, cx, args.path.clone(), move |scope| search_matches(scope, &asked)).await?;
+    let call = Call { pool: &questions.pool, cx, scope: &search.scope, until };
+    let mut said = judge(&call, &search.sum, &search.found).await;
+    let sites = said.apply(&search.sum, &search.change, &search.found);
+    check_texts(questions, cx, &said.texts, &mut said.judged).await?;
+    Ok(JudgedMatches { search, sites, said, since })
 }
 
 /// The matches before a language server verifies them.

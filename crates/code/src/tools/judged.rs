@@ -126,19 +126,28 @@ fn renamed(scope: &Scope, name: &str) -> Option<String> {
 }
 
 /// Marks an answer as incomplete because its files keep changing.
-pub(super) fn unsettled(judged: &mut Judgement) {
+fn unsettled(judged: &mut Judgement) {
     judged.is_certain = false;
     judged.may_pass = true;
-    let text = "files changed twice while they were checked".to_owned();
+    let text = "files changed while they were checked".to_owned();
     judged.reasons.push(Reason { code: Code::Stale, text, sites: 0 });
 }
 
-/// True if the files still have the same contents.
-pub(super) async fn are_unchanged(questions: &Questions, cx: &Context, texts: Texts) -> Result<bool, ToolError> {
-    searched(questions, cx, None, move |scope| {
+/// Marks an answer as incomplete if files have changed since they were read.
+pub(super) async fn check_texts(
+    questions: &Questions,
+    cx: &Context,
+    texts: &Texts,
+    judged: &mut Judgement,
+) -> Result<(), ToolError> {
+    let texts = texts.clone();
+    let is_same = move |scope: &Scope| {
         Ok(texts.iter().all(|(path, text)| read(&scope.root.join(path)).is_ok_and(|now| *now == **text)))
-    })
-    .await
+    };
+    if judged.is_certain && !searched(questions, cx, None, is_same).await? {
+        unsettled(judged);
+    }
+    Ok(())
 }
 
 /// True if the files that mention a name, and all others that were read, still have the same contents.
