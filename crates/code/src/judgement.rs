@@ -42,7 +42,6 @@ impl Judge {
         self.name.as_deref().filter(|_| self.state == "ready")
     }
 
-    /// A language without a server.
     pub(crate) fn without(language: &'static str, state: &'static str) -> Judge {
         Judge { language, name: None, state, progress: None }
     }
@@ -100,7 +99,6 @@ impl Code {
     }
 }
 
-/// The verdict of a site.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum Verdict {
     /// The site was not decided, for this reason.

@@ -39,7 +39,6 @@ pub(crate) struct Anchor {
     pub at: usize,
 }
 
-/// The stored verdicts of a project.
 #[derive(Debug)]
 pub(crate) struct VerdictStore {
     directory: PathBuf,

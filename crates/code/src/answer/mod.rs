@@ -217,7 +217,6 @@ pub(crate) fn find(scope: &Scope, asked: &str, shown: LineOptions) -> Result<Can
     Ok(found)
 }
 
-/// Finds the definitions only.
 pub(crate) fn define(scope: &Scope, asked: &str) -> Result<Candidates, NoAnswer> {
     let question = crate::asked::parse_question(scope, asked)?;
     let whole = Scope { below: scope.root.clone(), ..scope.clone() };

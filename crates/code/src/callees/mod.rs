@@ -21,7 +21,6 @@ use crate::syntax::{
 
 pub(crate) use judged::judge;
 
-/// A call in the body.
 #[derive(Debug, Clone)]
 pub(crate) struct CallSite {
     pub path: Arc<Path>,
@@ -32,7 +31,6 @@ pub(crate) struct CallSite {
     pub at: usize,
 }
 
-/// A called definition.
 #[derive(Debug, Clone)]
 pub(crate) struct Callee {
     pub name: String,
@@ -101,7 +99,6 @@ struct CallForm {
     is_type: bool,
     /// True if the body binds a local of that name.
     is_bound: bool,
-    /// True if an import renamed it.
     is_imported: bool,
     /// True if it is constructed by syntax: `new`, braces.
     constructs: bool,
@@ -372,7 +369,6 @@ fn is_upper(name: &str) -> bool {
     name.starts_with(char::is_uppercase)
 }
 
-/// Returns all definitions of some names.
 fn declared(scope: &Scope, names: &HashSet<&[u8]>) -> (BTreeMap<String, Vec<Definition>>, usize, Vec<Skipped>) {
     let places = |language: Language, text: &[u8]| -> Vec<Range<usize>> {
         let is_wanted =

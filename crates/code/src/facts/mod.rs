@@ -69,7 +69,6 @@ impl Symbol {
     }
 }
 
-/// How certain a fact is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Certainty {
     /// A language server or a compiler resolved it.
@@ -91,7 +90,6 @@ pub struct Basis {
     pub ask_again: bool,
 }
 
-/// A use of a definition.
 #[derive(Debug, Clone)]
 pub struct UseSite {
     pub file: String,
@@ -125,7 +123,6 @@ pub struct MatchSite {
     pub how: String,
 }
 
-/// The matches on a type.
 #[derive(Debug, Default)]
 pub struct MatchFacts {
     pub sites: Vec<MatchSite>,
@@ -152,7 +149,6 @@ pub struct NeedFacts {
     pub basis: Basis,
 }
 
-/// A line that mentions a name.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct MentionLine {
     pub file: String,

@@ -61,7 +61,6 @@ struct State {
     running: Option<Running>,
 }
 
-/// A build that has ended.
 #[derive(Clone)]
 struct Build {
     sources: Arc<Sources>,
@@ -120,7 +119,6 @@ impl Projects {
         }
     }
 
-    /// Returns the state of a worktree.
     pub(crate) fn state(&self, root: &Path) -> &'static str {
         let Some(project) = self.0.lock().get(root).cloned() else { return "not_started" };
         let state = project.state.lock();

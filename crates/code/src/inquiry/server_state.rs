@@ -54,7 +54,6 @@ pub(super) fn explain(server: &Server, seen: &ServerSnapshot) -> (Code, String) 
     }
 }
 
-/// Returns the state of a server for an answer.
 pub(super) fn judge_of(language: &'static str, name: &str, seen: &ServerSnapshot) -> Judge {
     Judge { language, name: Some(name.to_owned()), state: seen.state.word(), progress: seen.state.percent() }
 }

@@ -13,7 +13,6 @@ use crate::server::{Certainty, Order, Server, ServerSnapshot, Session, State};
 
 /// One round of all requests that an answer needs from a server.
 pub(crate) trait Round: Sized {
-    /// Returns the status of the round.
     fn standing(&self) -> RoundStatus;
     /// Returns whether one round is enough.
     fn settling(&self) -> &Settling;
@@ -27,7 +26,6 @@ pub(crate) trait Asking {
     fn ask(&self, server: &Server) -> impl Future<Output = Self::Round> + Send;
 }
 
-/// The status of a round.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct RoundStatus {
     /// True if the server stopped answering, which invalidates the round.

@@ -18,7 +18,6 @@ pub(crate) struct Range {
     pub end: Position,
 }
 
-/// A location in a file.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Location {
     pub path: PathBuf,

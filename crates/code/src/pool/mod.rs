@@ -101,7 +101,6 @@ struct Version {
 
 type Servers = Mutex<StartedServers>;
 
-/// The running servers.
 #[derive(Default)]
 struct StartedServers {
     all: BTreeMap<Key, Server>,
@@ -390,7 +389,6 @@ impl Pool {
         self.options.as_ref().map(|options| environment(options, env, worktree)).unwrap_or_default()
     }
 
-    /// Returns all servers.
     pub(crate) fn all(&self) -> Vec<Server> {
         self.servers.lock().all.values().cloned().collect()
     }

@@ -31,7 +31,6 @@ pub(crate) use state::State;
 use crate::journal::Record;
 use crate::lsp::{Client, Encoding};
 
-/// Parameters of a start.
 #[derive(Clone)]
 pub(crate) struct Start {
     pub profile: Arc<Profile>,
@@ -60,7 +59,6 @@ pub(crate) struct Start {
 /// Receiver of log records.
 pub type Journal = Arc<dyn Fn(Record) + Send + Sync>;
 
-/// Timeouts and intervals.
 #[derive(Debug, Clone)]
 pub struct Timing {
     /// Time after which a server that reports that it is ready but fails the probes is doubtful.
@@ -93,7 +91,6 @@ impl Default for Timing {
     }
 }
 
-/// Published status of a server.
 #[derive(Debug, Clone)]
 pub(crate) struct ServerSnapshot {
     pub state: State,
@@ -164,7 +161,6 @@ pub(crate) struct Session {
     pub timing: Timing,
 }
 
-/// An order to the actor.
 pub(crate) enum Order {
     /// Open these documents and deliver all changes. The reply is a session, or `None` if the server is not running.
     Open {
@@ -191,7 +187,6 @@ pub(crate) struct Server {
     questions: Arc<Mutex<Questions>>,
 }
 
-/// Questions to a server.
 #[derive(Debug)]
 struct Questions {
     asking: usize,

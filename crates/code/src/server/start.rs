@@ -33,7 +33,6 @@ pub(super) async fn remove_scratch(scratch: &Path) {
     let _ = tokio::task::spawn_blocking(move || std::fs::remove_dir_all(path)).await;
 }
 
-/// Starts the program.
 pub(super) fn spawn(start: &Start, has_copies: bool) -> Result<Child, String> {
     let command = command(start, has_copies);
     let (program, args) = command.split_first().ok_or("its command is empty")?;

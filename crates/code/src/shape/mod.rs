@@ -96,7 +96,6 @@ struct Reading<'a> {
 }
 
 impl Reading<'_> {
-    /// Returns the text of a node on one line.
     fn node_text(&self, node: Node<'_>) -> String {
         let text = String::from_utf8_lossy(&self.text[node.byte_range()]).into_owned();
         text.split_whitespace().collect::<Vec<_>>().join(" ")

@@ -106,7 +106,6 @@ impl Trees {
         }
     }
 
-    /// Adds a tree. Returns the trees that were evicted.
     fn add(&mut self, one: CachedTree) -> Vec<CachedTree> {
         // Two threads may parse the same text at the same time.
         if self.find(one.language, &one.text).is_some() {

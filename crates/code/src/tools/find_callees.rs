@@ -114,7 +114,6 @@ impl Tool for FindCallees {
     }
 }
 
-/// A question about the body of a definition.
 pub(crate) struct BodyQuestion<'a> {
     pub name: &'a str,
     /// True if the types that it names are included.

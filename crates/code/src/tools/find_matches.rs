@@ -102,7 +102,6 @@ impl Tool for FindMatches {
     }
 }
 
-/// The matches on a type, and their judgement.
 pub(crate) struct JudgedMatches {
     search: MatchSearch,
     pub sites: Vec<Site>,
@@ -230,7 +229,6 @@ fn output(args: &Args, answered: JudgedMatches) -> Output {
     }
 }
 
-/// Returns the text for an effect.
 fn effect_text(effect: Effect) -> &'static str {
     match effect {
         Effect::Undecided => "unknown effect",

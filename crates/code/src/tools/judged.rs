@@ -16,7 +16,6 @@ use crate::search::{Hit, Scope, read, search};
 use crate::syntax::Class;
 use crate::verdict::{Call, Query, judge};
 
-/// The candidates and their judgement.
 pub(crate) struct JudgedAnswer {
     pub scope: Scope,
     pub found: Candidates,
@@ -52,7 +51,6 @@ fn is_gone(found: &Candidates) -> bool {
     found.definitions.is_empty() && is_plain
 }
 
-/// The arguments of a question.
 pub(crate) struct Question<'a> {
     pub name: &'a str,
     pub path: Option<&'a str>,

@@ -63,7 +63,6 @@ impl Questions {
         Arc::new(Questions { searches: Semaphore::new(AT_ONCE), pool: Pool::new(Some(options)) })
     }
 
-    /// Returns the servers of all worktrees.
     pub fn servers(&self) -> Vec<Running> {
         self.pool.all().iter().map(Running::from_server).collect()
     }
@@ -74,7 +73,6 @@ impl Questions {
     }
 }
 
-/// Returns all tools of the toolset.
 pub fn tools(questions: &Arc<Questions>) -> Vec<Arc<dyn AnyTool>> {
     let questions = || questions.clone();
     vec![

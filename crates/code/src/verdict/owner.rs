@@ -28,7 +28,6 @@ pub(super) struct OwnerAliases {
 }
 
 impl OwnerAliases {
-    /// Searches for aliases of these owners.
     pub(super) async fn find(call: &Call<'_>, owners: Vec<Owner>) -> OwnerAliases {
         if owners.is_empty() || Instant::now() >= call.until {
             return OwnerAliases::default();
@@ -158,7 +157,6 @@ enum Word<'a> {
     Variable,
 }
 
-/// Returns the word at the end of a text.
 fn written(text: &[u8]) -> Option<Word<'_>> {
     let word = std::str::from_utf8(last_word(text)).ok().filter(|word| !word.is_empty())?;
     // `$crate` is not a variable.
