@@ -120,12 +120,10 @@ impl Head {
         self
     }
 
-    /// Formats the end of a line: the short commit, and how many files differ from it.
+    /// Formats the end of a line: the short commit.
     pub(crate) fn at(&self) -> String {
-        let Revision { commit, changed, .. } = &self.revision;
-        let changed = changed.filter(|count| *count > 0).map(|count| format!(" + {count} changed")).unwrap_or_default();
-        let commit = commit.as_deref().and_then(|commit| commit.get(..7));
-        commit.map(|commit| format!(" · {commit}{changed}")).unwrap_or_default()
+        let commit = self.revision.commit.as_deref().and_then(|commit| commit.get(..7));
+        commit.map(|commit| format!(" · {commit}")).unwrap_or_default()
     }
 
     /// Returns the names of the servers that answered: `ty, tsc`.

@@ -14,9 +14,6 @@ pub(crate) struct Revision {
     /// The commit that is checked out.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub commit: Option<String>,
-    /// How many files differ from it; absent until git has counted.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub changed: Option<u64>,
     /// A number that grows with each batch of changes on disk; absent until the worktree is watched.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stamp: Option<u64>,

@@ -367,10 +367,10 @@ impl Pool {
     }
 
     /// Returns the known revision of a worktree. Without servers, no worktree is watched.
-    pub(crate) async fn revision(&self, caller: &Caller, worktree: &Path) -> Revision {
+    pub(crate) async fn revision(&self, worktree: &Path) -> Revision {
         match &self.options {
-            Some(_) => self.worktrees.entry(worktree).revision(&caller.env).await,
-            None => Revision { commit: project::head_commit(worktree), ..Revision::default() },
+            Some(_) => self.worktrees.entry(worktree).revision().await,
+            None => Revision { commit: project::head_commit(worktree), stamp: None },
         }
     }
 

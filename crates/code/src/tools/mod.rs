@@ -154,7 +154,7 @@ pub(crate) async fn searched<T: Send + 'static>(
     // The command line resolves paths from the current folder. Agents read paths from answers, which are relative to the root.
     let folder = (caller.role == Role::Control).then_some(&*caller.cwd);
     let mut scope = scope_of(&caller.worktree, folder, path.as_deref(), since).map_err(refused)?;
-    scope.revision = questions.pool.revision(caller, &scope.root).await;
+    scope.revision = questions.pool.revision(&scope.root).await;
     let _waiting = Waiting(scope.is_given_up.clone());
     let searching = tokio::task::spawn_blocking(move || search(&scope));
     searching.await.map_err(ToolError::internal)?.map_err(refused)
