@@ -12,7 +12,7 @@ use super::judged::{check_texts, due};
 use super::uses::why;
 use super::{DefinitionOut, Questions, display_path, searched};
 use crate::callees::{Callee, Callees, KnownDefinitions, callees, judge};
-use crate::head::{Head, counted};
+use crate::head::Head;
 use crate::judgement::{Judgement, Verdict, is_zero};
 use crate::search::Scope;
 use crate::syntax::Kind;
@@ -169,25 +169,7 @@ fn output(args: &Args, scope: &Scope, found: &Callees, judged: &Judgement, since
 
 /// Returns the first line of the answer: the result, then why it is not complete.
 fn headline(head: &Head, count: usize, external_left_out: usize) -> String {
-    let by = head.checked_by().map(|names| format!(" · checked by {names}")).unwrap_or_default();
-    let callees = counted(count, "callee");
-    let said = match (head.is_complete, count) {
-        (true, 0) => format!("No callees, complete{by}"),
-        (true, _) => format!("{callees}, complete{by}"),
-        (false, 0) => format!("No callees found; not proven complete: {}", why(head)),
-        (false, _) if head.confirmed > 0 && head.undecided > 0 => {
-            let verified = counted(head.confirmed + head.earlier, "call");
-            format!("{callees}: {verified} verified, {} unverified · {}", head.undecided, why(head))
-        }
-        (false, _) if head.confirmed > 0 => format!("{callees}{by} · {}", why(head)),
-        (false, _) if head.earlier > 0 => {
-            format!("{callees}; {} verified earlier and unchanged since · {}", counted(head.earlier, "call"), why(head))
-        }
-        (false, _) if head.ask_again => {
-            format!("{callees} by name, not checked yet: {}, or use these", why(head))
-        }
-        (false, _) => format!("{callees} by name, unchecked: {}", why(head)),
-    };
+    let said = head.first_line(count, "callee", "", &why(head));
     let external = match external_left_out {
         0 => String::new(),
         count => format!(" · {count} more that this project does not define (external)"),
