@@ -26,6 +26,7 @@ use crate::search::Scope;
 pub(crate) use ghc::index;
 pub(crate) use meaning::{FILES, Meaning, Meanings, Name, Target, meanings, target_at};
 pub(crate) use requests::{Inquiry, definitions, left, places, within};
+pub(crate) use server_state::explain;
 pub(crate) use texts::{Sheets, Spot, document};
 pub(crate) use waiting::{Asking, Round, RoundStatus, Settling, judge_for, rounds};
 

@@ -10,7 +10,7 @@ pub(super) fn describe(name: &str, seen: &ServerSnapshot) -> String {
 }
 
 /// Explains why a server is unavailable or unreliable, and how to fix it.
-pub(super) fn explain(server: &Server, seen: &ServerSnapshot) -> (Code, String) {
+pub(crate) fn explain(server: &Server, seen: &ServerSnapshot) -> (Code, String) {
     let state = describe(&server.profile.name, seen);
     match &seen.state {
         State::CannotStart { exit, stderr } => {
