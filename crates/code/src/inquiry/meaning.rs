@@ -107,6 +107,7 @@ struct Names<'a> {
 }
 
 /// One round of definition requests for names.
+#[derive(Default)]
 struct DefinitionRound {
     of: Vec<Meaning>,
     texts: Texts,
@@ -152,10 +153,7 @@ impl Asking for Names<'_> {
     async fn ask(&self, server: &Server) -> DefinitionRound {
         let mut leading = DefinitionRound {
             of: vec![Meaning::Undecided(Code::OverALimit); self.names.len()],
-            texts: Texts::new(),
-            proves: false,
-            is_lost: false,
-            settling: Settling::default(),
+            ..DefinitionRound::default()
         };
         let root = &self.call.scope.root;
         let mut by_file: BTreeMap<&Arc<Path>, Vec<usize>> = BTreeMap::new();
