@@ -7,7 +7,9 @@ mod judged;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::ops::Range;
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
+
+use parking_lot::Mutex;
 
 use crate::answer::{Texts, define};
 use crate::definition::{Definition, definition, functions, tell_functions};
@@ -117,7 +119,7 @@ impl KnownDefinitions {
         scope: &Scope,
         names: &HashSet<&[u8]>,
     ) -> (BTreeMap<String, Vec<Definition>>, usize, Vec<Skipped>) {
-        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known = self.0.lock();
         let text = |name: &[u8]| String::from_utf8_lossy(name).into_owned();
         let new: HashSet<&[u8]> = names.iter().copied().filter(|name| !known.contains_key(&text(name))).collect();
         let (mut all, files, skipped) =

@@ -4,10 +4,11 @@
 mod declared;
 
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use mcp::tool::{Context, ToolError};
 use memchr::memmem::Finder;
+use parking_lot::Mutex;
 
 use self::declared::Declared;
 use crate::answer::{LineOptions, Texts, define};
@@ -351,10 +352,10 @@ impl Questions {
                     })
                     .collect();
                 all.dedup();
-                found.lock().unwrap_or_else(PoisonError::into_inner).extend(all);
+                found.lock().extend(all);
             };
             walk(&scope.root, &scope.root, Files::Written, || scope.is_over(), visit);
-            let mut found = found.into_inner().unwrap_or_else(PoisonError::into_inner);
+            let mut found = found.into_inner();
             found.sort();
             found.truncate(most);
             Ok(found)
@@ -369,11 +370,11 @@ pub fn written_files(root: &Path) -> Vec<PathBuf> {
     let visit = |entry| {
         let Entry::File(path) = entry else { return };
         if let Ok(file) = path.strip_prefix(root) {
-            files.lock().unwrap_or_else(PoisonError::into_inner).push(file.to_owned());
+            files.lock().push(file.to_owned());
         }
     };
     walk(root, root, Files::Written, || false, visit);
-    files.into_inner().unwrap_or_else(PoisonError::into_inner)
+    files.into_inner()
 }
 
 /// Describes a place, given by its file, line and column.
