@@ -120,12 +120,10 @@ impl Head {
         self
     }
 
-    /// Formats the end of a line: the short commit, and how many files differ from it.
+    /// Formats the end of a line: the short commit.
     pub(crate) fn at(&self) -> String {
-        let Revision { commit, changed, .. } = &self.revision;
-        let changed = changed.filter(|count| *count > 0).map(|count| format!(" + {count} changed")).unwrap_or_default();
-        let commit = commit.as_deref().and_then(|commit| commit.get(..7));
-        commit.map(|commit| format!(" · {commit}{changed}")).unwrap_or_default()
+        let commit = self.revision.commit.as_deref().and_then(|commit| commit.get(..7));
+        commit.map(|commit| format!(" · {commit}")).unwrap_or_default()
     }
 
     /// Returns the names of the servers that answered: `ty, tsc`.
@@ -150,6 +148,24 @@ impl Head {
         self
     }
 
+    /// Formats the first line of an answer without its end: the result with its details, then why it is not complete.
+    /// `one` is the noun for a result: `callee`.
+    pub(crate) fn first_line(&self, count: usize, one: &str, details: &str, why: &str) -> String {
+        let found = if count == 0 { format!("No {}", plural(one)) } else { counted(count, one) };
+        let by = self.checked_by().map(|names| format!(" · checked by {names}")).unwrap_or_default();
+        let open = if self.undecided > 0 { format!(", {} unverified", self.undecided) } else { String::new() };
+        match (self.is_complete, count) {
+            (true, _) => format!("{found}, complete{details}{by}"),
+            (false, 0) => format!("{found} found; not proven complete: {why}"),
+            (false, _) if self.confirmed > 0 => format!("{found}{details}{open}{by} · {why}"),
+            (false, _) if self.earlier > 0 => {
+                format!("{found}{details}; {} verified earlier and unchanged since{open} · {why}", self.earlier)
+            }
+            (false, _) if self.ask_again => format!("{found} by name{details}, not checked yet: {why}, or use these"),
+            (false, _) => format!("{found} by name{details}, unchecked: {why}"),
+        }
+    }
+
     /// Returns all reasons why the answer is not complete.
     pub(crate) fn why(&self) -> String {
         let of_places = self.of_places();
@@ -166,6 +182,9 @@ pub(crate) fn grouped(number: usize) -> String {
 
 /// Formats a count with its noun: `1 caller`, `1,884 callers`.
 pub(crate) fn counted(number: usize, one: &str) -> String {
-    let many = if number == 1 { "" } else { "s" };
-    format!("{} {one}{many}", grouped(number))
+    if number == 1 { format!("1 {one}") } else { format!("{} {}", grouped(number), plural(one)) }
+}
+
+fn plural(one: &str) -> String {
+    format!("{one}{}", if one.ends_with("ch") { "es" } else { "s" })
 }

@@ -14,9 +14,6 @@ pub(crate) struct Revision {
     /// The commit that is checked out.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub commit: Option<String>,
-    /// How many files differ from it; absent until git has counted.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub changed: Option<u64>,
     /// A number that grows with each batch of changes on disk; absent until the worktree is watched.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stamp: Option<u64>,
@@ -42,7 +39,6 @@ impl Judge {
         self.name.as_deref().filter(|_| self.state == "ready")
     }
 
-    /// A language without a server.
     pub(crate) fn without(language: &'static str, state: &'static str) -> Judge {
         Judge { language, name: None, state, progress: None }
     }
@@ -100,7 +96,6 @@ impl Code {
     }
 }
 
-/// The verdict of a site.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum Verdict {
     /// The site was not decided, for this reason.

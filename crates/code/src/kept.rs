@@ -19,9 +19,8 @@ type Print = [u8; 16];
 /// The location of a site.
 type Record = (Print, u64);
 
-/// The size limit in bytes, and the size to which eviction reduces the store.
+/// The size limit in bytes. Eviction leaves three quarters.
 const MOST: u64 = 64 << 20;
-const LEAST: u64 = MOST / 4 * 3;
 /// The maximum number of sites stored for a definition.
 const SITES: usize = 10_000;
 const RECORD: usize = size_of::<Print>() + size_of::<u64>();
@@ -39,7 +38,6 @@ pub(crate) struct Anchor {
     pub at: usize,
 }
 
-/// The stored verdicts of a project.
 #[derive(Debug)]
 pub(crate) struct VerdictStore {
     directory: PathBuf,
@@ -146,23 +144,20 @@ impl VerdictStore {
         let bytes: Vec<u8> = all.iter().flat_map(|(print, at)| print.iter().copied().chain(at.to_le_bytes())).collect();
         let fresh = self.directory.join("new");
         std::fs::write(&fresh, &bytes)?;
-        let before = std::fs::metadata(file).map(|known| on_disk(known.len())).unwrap_or_default();
         std::fs::rename(&fresh, file)?;
-        let known = match *size {
-            Some(known) => (known + on_disk(bytes.len() as u64)).saturating_sub(before),
-            None => self.files()?.iter().map(|(_, _, size)| size).sum(),
-        };
+        let known = size.map_or(u64::MAX, |known| known + on_disk(bytes.len() as u64));
         *size = Some(if known > self.most { self.shrink()? } else { known });
         Ok(())
     }
 
-    /// Removes the oldest files and returns the remaining size.
+    /// Removes the oldest files if all exceed the limit, and returns the remaining size.
     fn shrink(&self) -> io::Result<u64> {
         let mut files = self.files()?;
         files.sort();
         let mut left: u64 = files.iter().map(|(_, _, size)| size).sum();
+        let least = if left > self.most { self.most / 4 * 3 } else { left };
         for (_, file, size) in files {
-            if left <= LEAST.min(self.most / 4 * 3) {
+            if left <= least {
                 break;
             }
             std::fs::remove_file(file)?;

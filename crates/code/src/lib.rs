@@ -64,6 +64,6 @@ mod walk;
 pub use definition::AMBIGUOUS;
 pub use pool::{Checked, Options, Tried, Trusts, checked, runner_of_code, tries};
 pub use running::Running;
-pub use server::{Journal, Timing, sweep_scratch};
+pub use server::{Journal, Timing};
 pub use settings::CodeSettings;
 pub use syntax::{Class, Kind, Language};

@@ -17,7 +17,6 @@ impl<'a> Lines<'a> {
         Lines { text, starts }
     }
 
-    /// Returns the line of an offset.
     pub(crate) fn line(&self, at: usize) -> usize {
         self.starts.partition_point(|start| *start <= at)
     }

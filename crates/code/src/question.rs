@@ -5,7 +5,6 @@ use std::path::{Path, PathBuf};
 
 use crate::syntax::is_word;
 
-/// A parsed question.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct Question {
     /// The original text.

@@ -18,8 +18,6 @@ named! {
         Reclassify = "reclassify",
         /// Follows aliases from imports and re-exports.
         OtherNames = "other_names",
-        /// Asks until two rounds agree if one is not conclusive.
-        TwoRounds = "two_rounds",
         /// Leaves an answer open if a base class outside of the project may call a member.
         OutsideBases = "outside_bases",
     }

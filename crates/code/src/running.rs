@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::inquiry::explain;
 use crate::server::{Canary, Server, State};
 
 /// A running server.
@@ -27,34 +28,18 @@ pub struct Running {
     memory_bytes: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     uptime_ms: Option<u64>,
-    /// The exit status and the last lines of standard error after a crash.
+    /// Why it does not run, and what to do.
     #[serde(skip_serializing_if = "Option::is_none")]
-    ended: Option<String>,
-    /// How to restart it if hob does not restart it automatically.
-    #[serde(skip)]
-    next: Option<&'static str>,
+    why: Option<String>,
 }
 
 impl Running {
     pub(crate) fn from_server(server: &Server) -> Running {
         let seen = server.snapshot();
-        let ended = match &seen.state {
-            State::CannotStart { exit, stderr } => {
-                Some(exit.iter().chain(stderr).cloned().collect::<Vec<_>>().join(": "))
-            }
-            State::Crashed { exit, stderr, .. } if stderr.is_empty() => Some(exit.clone()),
-            State::Crashed { exit, stderr, .. } => Some(format!("{exit}: {}", stderr.join(" / "))),
-            _ => None,
-        };
-        let next = match &seen.state {
-            State::Crashed { retry_in: None, .. } | State::Hung { retry_in: None } => {
-                Some("; once the cause is gone, `hob code restart` starts it")
-            }
-            State::OverBudget => {
-                Some("; it alone needs more than `memory` below [code] allows: raise it, then `hob code restart`")
-            }
-            _ => None,
-        };
+        let is_broken = matches!(
+            seen.state,
+            State::CannotStart { .. } | State::Crashed { .. } | State::Hung { .. } | State::OverBudget
+        );
         let uptime = seen.started.filter(|_| seen.state.is_up()).map(|started| started.elapsed());
         Running {
             server: server.profile.name.clone(),
@@ -66,8 +51,7 @@ impl Running {
             pid: seen.pid,
             memory_bytes: server.group().map(|group| process::probe::memory(&group).resident),
             uptime_ms: uptime.map(|uptime| uptime.as_millis().try_into().unwrap_or(u64::MAX)),
-            ended,
-            next,
+            why: is_broken.then(|| explain(server, &seen).1),
         }
     }
 
@@ -77,8 +61,7 @@ impl Running {
         let memory = self.memory_bytes.map(|bytes| format!(", {} MiB", bytes >> 20)).unwrap_or_default();
         let probe = self.probe.as_deref().map(|probe| format!(", probe {probe}")).unwrap_or_default();
         let percent = self.progress.map(|percent| format!(" {percent} %")).unwrap_or_default();
-        let ended = self.ended.as_deref().map(|ended| format!(" ({ended})")).unwrap_or_default();
-        let (state, next) = (self.state.replace('_', " "), self.next.unwrap_or_default());
-        format!("{}{version} in {}: {state}{percent}{ended}{memory}{probe}{next}", self.server, self.root)
+        let state = self.why.clone().unwrap_or_else(|| format!("{}{percent}", self.state.replace('_', " ")));
+        format!("{}{version} in {}: {state}{memory}{probe}", self.server, self.root)
     }
 }

@@ -10,7 +10,6 @@ use serde::Deserialize;
 
 use crate::server::profile;
 
-/// The settings of code search.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct CodeSettings {
     /// The resident memory of all servers together, in MiB; by default two fifths of the machine's, at most 4 GiB.
@@ -20,7 +19,6 @@ pub struct CodeSettings {
     pub servers: BTreeMap<String, ServerSettings>,
 }
 
-/// The settings of one server.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct ServerSettings {

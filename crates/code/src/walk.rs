@@ -64,7 +64,6 @@ pub(crate) fn walk(
     });
 }
 
-/// The rules of the folders that were entered.
 struct FolderRules(Mutex<HashMap<PathBuf, Rules>>);
 
 impl FolderRules {

@@ -85,7 +85,6 @@ pub(super) fn follow(scope: &Scope, found: &mut Candidates, mut aliases: VecDequ
 /// A file, and the ranges of its import sources that name a module.
 type Importer = (Hit, Vec<Range<usize>>);
 
-/// Returns the files that import a module.
 fn importers(scope: &Scope, found: &mut Candidates, of: &Alias, module: &str) -> Vec<Importer> {
     let mut searched = search(scope, module);
     if matches!(module_stem(&of.path), "index" | "lib" | "main") {
@@ -225,7 +224,6 @@ fn binding(all: &[u8], source: &Range<usize>) -> Binding {
     }
 }
 
-/// Returns the word at the start of a text.
 fn first_word(text: &[u8]) -> &[u8] {
     let end = text.iter().position(|byte| !is_word(*byte) && *byte != b'$').unwrap_or(text.len());
     &text[..end]

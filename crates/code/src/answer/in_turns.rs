@@ -13,25 +13,14 @@ const FEW: usize = 8;
 
 /// Parses each file on several threads, and returns the results in the order of the files.
 pub(crate) fn in_turns<T: Send>(hits: &[Hit], parse: impl Fn(&Hit) -> T + Sync) -> impl Iterator<Item = (&Hit, T)> {
-    first(hits, |_| true, parse)
-}
-
-/// Like [`in_turns`], but parses files that match the predicate before the others.
-pub(super) fn first<T: Send>(
-    hits: &[Hit],
-    is_first: impl Fn(&Hit) -> bool,
-    parse: impl Fn(&Hit) -> T + Sync,
-) -> impl Iterator<Item = (&Hit, T)> {
-    let (mut order, others): (Vec<usize>, Vec<usize>) = (0..hits.len()).partition(|at| is_first(&hits[*at]));
-    order.extend(others);
     let next = AtomicUsize::new(0);
     let work = || {
         let mut parsed = Vec::new();
-        while let Some(at) = order.get(next.fetch_add(1, Ordering::Relaxed)).copied() {
-            let hit = &hits[at];
+        loop {
+            let at = next.fetch_add(1, Ordering::Relaxed);
+            let Some(hit) = hits.get(at) else { return parsed };
             parsed.push((at, if hits.len() <= FEW { parse(hit) } else { unkept(|| parse(hit)) }));
         }
-        parsed
     };
     let mut parsed: Vec<(usize, T)> = std::thread::scope(|threads| {
         let others: Vec<_> = (1..THREADS.min(hits.len())).map(|_| threads.spawn(work)).collect();

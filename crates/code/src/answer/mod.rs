@@ -25,9 +25,7 @@ use crate::place::Lines;
 use crate::question::Question;
 use crate::rule::Rule;
 use crate::search::{Hit, NoAnswer, Scope, SearchResult, Skipped, Why, search};
-use crate::syntax::{
-    Class, Container, Kind, Language, Occurrence, Parsed, Tokens, family, implemented, is_word, occurrences,
-};
+use crate::syntax::{Class, Container, Kind, Language, Occurrence, Parsed, Tokens, family, implemented, occurrences};
 use crate::unsearched::languages_of;
 
 /// A place that has the name or an alias of it.
@@ -217,7 +215,6 @@ pub(crate) fn find(scope: &Scope, asked: &str, shown: LineOptions) -> Result<Can
     Ok(found)
 }
 
-/// Finds the definitions only.
 pub(crate) fn define(scope: &Scope, asked: &str) -> Result<Candidates, NoAnswer> {
     let question = crate::asked::parse_question(scope, asked)?;
     let whole = Scope { below: scope.root.clone(), ..scope.clone() };
@@ -278,7 +275,7 @@ fn read_all<'a>(
         Some(parsed)
     };
     let mut skipped = Vec::new();
-    let parsed = in_turns::first(&searched.hits, may_define, parse);
+    let parsed = in_turns(&searched.hits, parse);
     if are_many() {
         parsed
             .for_each(|(hit, all)| reader.read(hit, &all.map(|all| all.all).unwrap_or_default(), &question.name, None));
@@ -299,12 +296,6 @@ fn read_all<'a>(
     tell_functions(&mut reader.definitions, &functions);
     searched.skipped.extend(skipped);
     Ok((reader, searched))
-}
-
-/// True if the text suggests that a file defines the name: it starts a line or follows a word, as in `fn area` and `int area`.
-fn may_define(hit: &Hit) -> bool {
-    let before = |start: &usize| hit.text[..*start].iter().rev().find(|byte| !b" \t".contains(byte)).copied();
-    hit.starts.iter().map(before).any(|before| before.is_none_or(|byte| byte == b'\n' || is_word(byte)))
 }
 
 /// Counts the definitions in a file. The result is a lower bound.

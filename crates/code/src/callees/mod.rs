@@ -7,7 +7,9 @@ mod judged;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::ops::Range;
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
+
+use parking_lot::Mutex;
 
 use crate::answer::{Texts, define};
 use crate::definition::{Definition, definition, functions, tell_functions};
@@ -21,7 +23,6 @@ use crate::syntax::{
 
 pub(crate) use judged::judge;
 
-/// A call in the body.
 #[derive(Debug, Clone)]
 pub(crate) struct CallSite {
     pub path: Arc<Path>,
@@ -32,7 +33,6 @@ pub(crate) struct CallSite {
     pub at: usize,
 }
 
-/// A called definition.
 #[derive(Debug, Clone)]
 pub(crate) struct Callee {
     pub name: String,
@@ -101,7 +101,6 @@ struct CallForm {
     is_type: bool,
     /// True if the body binds a local of that name.
     is_bound: bool,
-    /// True if an import renamed it.
     is_imported: bool,
     /// True if it is constructed by syntax: `new`, braces.
     constructs: bool,
@@ -120,7 +119,7 @@ impl KnownDefinitions {
         scope: &Scope,
         names: &HashSet<&[u8]>,
     ) -> (BTreeMap<String, Vec<Definition>>, usize, Vec<Skipped>) {
-        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known = self.0.lock();
         let text = |name: &[u8]| String::from_utf8_lossy(name).into_owned();
         let new: HashSet<&[u8]> = names.iter().copied().filter(|name| !known.contains_key(&text(name))).collect();
         let (mut all, files, skipped) =
@@ -372,7 +371,6 @@ fn is_upper(name: &str) -> bool {
     name.starts_with(char::is_uppercase)
 }
 
-/// Returns all definitions of some names.
 fn declared(scope: &Scope, names: &HashSet<&[u8]>) -> (BTreeMap<String, Vec<Definition>>, usize, Vec<Skipped>) {
     let places = |language: Language, text: &[u8]| -> Vec<Range<usize>> {
         let is_wanted =

@@ -55,7 +55,6 @@ impl<'a> Declared<'a> {
         parsed.as_ref()
     }
 
-    /// Returns the symbol of a definition.
     pub(super) fn symbol(&mut self, definition: &Definition) -> Option<Symbol> {
         let path = definition.path.clone();
         let file = self.file(&path)?;

@@ -4,10 +4,11 @@
 mod declared;
 
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use mcp::tool::{Context, ToolError};
 use memchr::memmem::Finder;
+use parking_lot::Mutex;
 
 use self::declared::Declared;
 use crate::answer::{LineOptions, Site, Texts, define};
@@ -78,7 +79,6 @@ impl Symbol {
     }
 }
 
-/// How certain a fact is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Certainty {
     /// A language server or a compiler resolved it.
@@ -100,7 +100,6 @@ pub struct Basis {
     pub ask_again: bool,
 }
 
-/// A use of a definition.
 #[derive(Debug, Clone)]
 pub struct UseSite {
     pub file: String,
@@ -134,7 +133,6 @@ pub struct MatchSite {
     pub how: String,
 }
 
-/// The matches on a type.
 #[derive(Debug, Default)]
 pub struct MatchFacts {
     pub sites: Vec<MatchSite>,
@@ -161,7 +159,6 @@ pub struct NeedFacts {
     pub basis: Basis,
 }
 
-/// A line that mentions a name.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct MentionLine {
     pub file: String,
@@ -371,10 +368,10 @@ impl Questions {
                     })
                     .collect();
                 all.dedup();
-                found.lock().unwrap_or_else(PoisonError::into_inner).extend(all);
+                found.lock().extend(all);
             };
             walk(&scope.root, &scope.root, Files::Written, || scope.is_over(), visit);
-            let mut found = found.into_inner().unwrap_or_else(PoisonError::into_inner);
+            let mut found = found.into_inner();
             found.sort();
             found.truncate(most);
             Ok(found)
@@ -389,11 +386,11 @@ pub fn written_files(root: &Path) -> Vec<PathBuf> {
     let visit = |entry| {
         let Entry::File(path) = entry else { return };
         if let Ok(file) = path.strip_prefix(root) {
-            files.lock().unwrap_or_else(PoisonError::into_inner).push(file.to_owned());
+            files.lock().push(file.to_owned());
         }
     };
     walk(root, root, Files::Written, || false, visit);
-    files.into_inner().unwrap_or_else(PoisonError::into_inner)
+    files.into_inner()
 }
 
 /// Describes a place, given by its file, line and column.

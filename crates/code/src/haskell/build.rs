@@ -61,14 +61,12 @@ struct State {
     running: Option<Running>,
 }
 
-/// A build that has ended.
 #[derive(Clone)]
 struct Build {
     sources: Arc<Sources>,
     ghc: PathBuf,
     at: Instant,
-    /// The version of GHC, and the index.
-    result: Result<(String, Arc<Index>), String>,
+    result: Result<Arc<Index>, String>,
 }
 
 struct Running {
@@ -89,7 +87,7 @@ impl Build {
 
 impl Projects {
     /// Returns the current index of a worktree. Compiles changed modules in the background, without a time limit.
-    pub(crate) async fn index(&self, order: Order, until: Instant) -> Result<(String, Arc<Index>), Late> {
+    pub(crate) async fn index(&self, order: Order, until: Instant) -> Result<Arc<Index>, Late> {
         let project = self.0.lock().entry(order.root.clone()).or_default().clone();
         let mut sources = scan(&order.root).await?;
         loop {
@@ -120,7 +118,6 @@ impl Projects {
         }
     }
 
-    /// Returns the state of a worktree.
     pub(crate) fn state(&self, root: &Path) -> &'static str {
         let Some(project) = self.0.lock().get(root).cloned() else { return "not_started" };
         let state = project.state.lock();
@@ -183,12 +180,7 @@ fn start(project: &Arc<Project>, order: &Order, sources: Arc<Sources>) -> Runnin
 }
 
 impl Project {
-    async fn build(
-        &self,
-        order: &Order,
-        sources: &Sources,
-        progress: &Mutex<String>,
-    ) -> Result<(String, Arc<Index>), String> {
+    async fn build(&self, order: &Order, sources: &Sources, progress: &Mutex<String>) -> Result<Arc<Index>, String> {
         let Order { root, env, guard, records, memory, .. } = order;
         let mut of = DefaultHasher::new();
         root.hash(&mut of);
@@ -245,7 +237,7 @@ impl Project {
         let open = units.open.into_iter().map(|(file, why)| (below(file), why)).collect();
         let root = root.clone();
         let index = tokio::task::spawn_blocking(move || Index::new(&root, &modules, open)).await;
-        Ok((toolchain.version, Arc::new(index.map_err(|error| error.to_string())?)))
+        index.map(Arc::new).map_err(|error| error.to_string())
     }
 
     /// Reads the names in all `.hie` files below a folder. Reads only changed files.

@@ -28,7 +28,6 @@ pub(super) struct Use {
     pub how: u32,
 }
 
-/// A compiled file.
 #[derive(Debug, Default)]
 pub(super) struct File {
     text: (usize, u64),
@@ -63,14 +62,12 @@ impl File {
     }
 }
 
-/// The index of a worktree.
 #[derive(Debug, Default)]
 pub(crate) struct Index {
     /// By path, relative to the root.
     pub(super) files: BTreeMap<Arc<Path>, File>,
     /// Files that were not compiled, with the reason.
     pub(super) open: BTreeMap<PathBuf, String>,
-    /// The places of each name.
     places: HashMap<Id, Vec<(Arc<Path>, Use)>>,
     /// The declarations of names in the project.
     declared: HashMap<Id, (Arc<Path>, usize)>,
@@ -218,7 +215,7 @@ impl Index {
         self.locals.contains(&id)
     }
 
-    /// Returns the source name.
+    /// True for a name of another package.
     pub(super) fn is_external(&self, id: Id) -> bool {
         self.external.contains(&id)
     }
@@ -227,7 +224,6 @@ impl Index {
         self.names.get(id as usize).map(String::as_str).unwrap_or_default()
     }
 
-    /// Returns all places of a name.
     pub(super) fn places(&self, id: Id) -> &[(Arc<Path>, Use)] {
         self.places.get(&id).map(Vec::as_slice).unwrap_or_default()
     }

@@ -50,7 +50,6 @@ impl Sources {
         Sources(all.into_inner().into_iter().chain(plan).collect())
     }
 
-    /// Returns the files with one of these extensions.
     pub(super) fn with_extension<'a>(&'a self, of: &'a [&str]) -> impl Iterator<Item = &'a Path> {
         self.0.keys().filter(|path| extension(path).is_some_and(|one| of.contains(&one))).map(PathBuf::as_path)
     }

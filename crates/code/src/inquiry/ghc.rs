@@ -40,7 +40,7 @@ pub(crate) async fn index(call: &Call<'_>, judged: &mut Judgement) -> Result<Arc
         memory: options.memory() >> 20,
     };
     let (state, result) = match call.pool.haskell().index(order, call.until).await {
-        Ok((_, index)) => ("ready", Ok(index)),
+        Ok(index) => ("ready", Ok(index)),
         Err(Late::Compiling { began, progress }) => {
             let seconds = began.elapsed().as_secs();
             let text = format!("ghc has been compiling for {seconds} s{progress}");

@@ -21,7 +21,6 @@ use crate::search::Hit;
 use crate::server::{Document, Server, Session};
 use crate::syntax::{Class, Kind, Language, bare_name, is_pure_virtual, is_word, occurrences_at, word_ranges};
 
-/// A name at a place.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Name {
     /// Relative to the root; the question's texts include this file.
@@ -30,7 +29,6 @@ pub(crate) struct Name {
     pub word: String,
 }
 
-/// The meaning of a name.
 #[derive(Debug, Clone)]
 pub(crate) enum Meaning {
     /// The declarations at these places; most names have one.
@@ -121,6 +119,7 @@ struct Names<'a> {
 }
 
 /// One round of definition requests for names.
+#[derive(Default)]
 struct DefinitionRound {
     of: Vec<Meaning>,
     texts: Texts,
@@ -166,10 +165,7 @@ impl Asking for Names<'_> {
     async fn ask(&self, server: &Server) -> DefinitionRound {
         let mut leading = DefinitionRound {
             of: vec![Meaning::Undecided(Code::OverALimit); self.names.len()],
-            texts: Texts::new(),
-            proves: false,
-            is_lost: false,
-            settling: Settling::default(),
+            ..DefinitionRound::default()
         };
         let root = &self.call.scope.root;
         let mut by_file: BTreeMap<&Arc<Path>, Vec<usize>> = BTreeMap::new();

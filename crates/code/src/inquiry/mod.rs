@@ -5,7 +5,7 @@
 //! - `requests`: requests about places.
 //! - `server_state`: describes the state of a server for an answer.
 //! - `texts`: maps positions of the protocol to the texts that were read.
-//! - `waiting`: waits until a server is reliable, and repeats inconclusive rounds until two agree.
+//! - `waiting`: waits until a server is reliable.
 
 mod ghc;
 mod meaning;
@@ -26,6 +26,7 @@ use crate::search::Scope;
 pub(crate) use ghc::index;
 pub(crate) use meaning::{FILES, Meaning, Meanings, Name, Target, meanings, target_at};
 pub(crate) use requests::{Inquiry, definitions, left, places, within};
+pub(crate) use server_state::explain;
 pub(crate) use texts::{Sheets, Spot, document};
 pub(crate) use waiting::{Asking, Round, RoundStatus, Settling, judge_for, rounds};
 

@@ -10,7 +10,7 @@ pub(super) fn describe(name: &str, seen: &ServerSnapshot) -> String {
 }
 
 /// Explains why a server is unavailable or unreliable, and how to fix it.
-pub(super) fn explain(server: &Server, seen: &ServerSnapshot) -> (Code, String) {
+pub(crate) fn explain(server: &Server, seen: &ServerSnapshot) -> (Code, String) {
     let state = describe(&server.profile.name, seen);
     match &seen.state {
         State::CannotStart { exit, stderr } => {
@@ -54,7 +54,6 @@ pub(super) fn explain(server: &Server, seen: &ServerSnapshot) -> (Code, String) 
     }
 }
 
-/// Returns the state of a server for an answer.
 pub(super) fn judge_of(language: &'static str, name: &str, seen: &ServerSnapshot) -> Judge {
     Judge { language, name: Some(name.to_owned()), state: seen.state.word(), progress: seen.state.percent() }
 }

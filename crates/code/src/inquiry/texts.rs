@@ -148,14 +148,12 @@ impl Sheets {
         places.iter().filter_map(|place| self.spot(place)).collect()
     }
 
-    /// Returns the text at a spot.
     pub(crate) fn text(&self, spot: &Spot) -> &str {
         let sheet = self.get(&spot.path);
         let text = sheet.and_then(|sheet| sheet.text.get(spot.start - sheet.skip..spot.end - sheet.skip));
         text.map(|text| text.strip_prefix("r#").unwrap_or(text)).unwrap_or_default()
     }
 
-    /// Returns the word that begins at a spot.
     pub(crate) fn word(&self, spot: &Spot) -> &str {
         let Some(sheet) = self.get(&spot.path) else { return "" };
         let rest = sheet.text.get(spot.start - sheet.skip..).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! Waits until a server is reliable, and repeats inconclusive rounds until two agree.
+//! Waits until a server is reliable. Where nothing shows that it is, repeats rounds until two agree.
 
 use std::time::{Duration, Instant};
 
@@ -9,12 +9,10 @@ use super::Call;
 use super::server_state::{describe, explain, judge_of};
 use crate::judgement::{Code, Judge, Judgement, Reason};
 use crate::pool::Unavailable;
-use crate::rule::Rule;
 use crate::server::{Certainty, Order, Server, ServerSnapshot, Session, State};
 
 /// One round of all requests that an answer needs from a server.
 pub(crate) trait Round: Sized {
-    /// Returns the status of the round.
     fn standing(&self) -> RoundStatus;
     /// Returns whether one round is enough.
     fn settling(&self) -> &Settling;
@@ -28,7 +26,6 @@ pub(crate) trait Asking {
     fn ask(&self, server: &Server) -> impl Future<Output = Self::Round> + Send;
 }
 
-/// The status of a round.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct RoundStatus {
     /// True if the server stopped answering, which invalidates the round.
@@ -180,13 +177,11 @@ async fn until_believed<A: Asking>(
         let (agree, pause) = (agreeing.is_some(), round.settling().pause);
         // A round that passed the deadline may lack answers.
         let is_over = Instant::now() >= call.until;
-        let is_sure = standing.is_sure && !round.settling().is_open || !Rule::TwoRounds.is_on();
-        if (is_sure || agree) && !is_over {
+        if (!round.settling().is_open || agree) && !is_over {
             return Ok((round, true));
         }
         if count == ROUNDS || Instant::now() + pause >= call.until {
-            let before = last.filter(|last| is_over && !standing.is_sure && last.standing().is_sure);
-            return Ok((before.unwrap_or(round), false));
+            return Ok((last.filter(|_| is_over).unwrap_or(round), false));
         }
         tokio::time::sleep(pause).await;
         last = Some(round);

@@ -9,7 +9,6 @@ const MAX_MESSAGE: usize = 256 << 20;
 /// Maximum size of a header in bytes.
 const MAX_HEADER: usize = 8 << 10;
 
-/// Returns the message with its header.
 pub(crate) fn framed(message: &serde_json::Value) -> Vec<u8> {
     let body = message.to_string();
     let mut frame = format!("Content-Length: {}\r\n\r\n", body.len()).into_bytes();

@@ -18,13 +18,10 @@ pub(crate) struct Range {
     pub end: Position,
 }
 
-/// A location in a file.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Location {
     pub path: PathBuf,
     pub range: Range,
-    /// The range of the whole declaration, if the server gave it.
-    pub whole: Option<Range>,
 }
 
 /// Union of `Location` and `LocationLink`.
@@ -34,7 +31,6 @@ struct LocationOrLink {
     uri: Option<String>,
     range: Option<Range>,
     target_uri: Option<String>,
-    target_range: Option<Range>,
     target_selection_range: Option<Range>,
 }
 
@@ -51,7 +47,7 @@ pub(crate) fn locations(answer: Value) -> Option<Vec<Location>> {
         let uri = said.uri.or(said.target_uri)?;
         let range = said.range.or(said.target_selection_range)?;
         if let Some(path) = super::to_path(&uri) {
-            places.push(Location { path, range, whole: said.target_range });
+            places.push(Location { path, range });
         }
     }
     Some(places)

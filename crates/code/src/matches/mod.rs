@@ -48,7 +48,6 @@ named! {
     }
 }
 
-/// The planned change.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Change {
     Add,
@@ -219,7 +218,6 @@ fn names_constructor(sum: &Sum, name: &str, qualifier: Option<&str>) -> bool {
     !is_text() && sum.constructors.iter().any(|(_, marks)| marks.iter().any(|mark| mark == name))
 }
 
-/// Results in one file.
 struct InFile {
     all: Vec<MatchSite>,
     /// Lines of imports that rename a constructor.
@@ -382,7 +380,6 @@ struct Text<'a> {
 }
 
 impl Text<'_> {
-    /// Returns the text of a node.
     fn node_text(self, node: Node<'_>) -> String {
         String::from_utf8_lossy(self.bytes.get(node.byte_range()).unwrap_or_default()).into_owned()
     }
@@ -414,7 +411,6 @@ fn fails(said: String, words: &[&str]) -> bool {
     words.iter().any(|word| said.starts_with(word))
 }
 
-/// Maximum depth of trees.
 const MAX_DEPTH: usize = 2000;
 
 /// Visits the nodes around the offsets, parents first.

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeSet;
 
-/// A pattern.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Pattern {
     /// Matches everything: a wildcard, or a name that binds.
@@ -75,7 +74,6 @@ pub(super) enum Otherwise {
 /// A place that matches on a value.
 #[derive(Debug)]
 pub(super) struct Match {
-    /// Byte range of the match.
     pub bytes: std::ops::Range<usize>,
     pub form: &'static str,
     pub arms: Vec<Arm>,

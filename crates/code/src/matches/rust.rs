@@ -66,7 +66,6 @@ fn inner(node: Node<'_>) -> Option<Node<'_>> {
     node.child(0)
 }
 
-/// Returns the last word.
 pub(super) fn last_word(before: &[u8]) -> String {
     String::from_utf8_lossy(crate::syntax::last_word(before)).into_owned()
 }

@@ -6,7 +6,6 @@ use std::time::Duration;
 use super::Servers;
 use crate::server::{Order, Server};
 
-/// Cost of a server.
 #[derive(Debug, Clone)]
 pub(super) struct Cost {
     /// Resident memory of all its processes in bytes.

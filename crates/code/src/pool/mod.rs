@@ -101,7 +101,6 @@ struct Version {
 
 type Servers = Mutex<StartedServers>;
 
-/// The running servers.
 #[derive(Default)]
 struct StartedServers {
     all: BTreeMap<Key, Server>,
@@ -190,14 +189,16 @@ impl Pool {
         }
         // Another question may have started it meanwhile.
         let server = servers.all.entry(key.clone()).or_insert_with(|| {
+            let own_dir = options.state_dir.join(&profile.name).join(hash(&key.root));
             Server::start(Start {
                 profile: Arc::new(profile.clone()),
                 command,
                 root: key.root.clone(),
                 env: environment(options, &caller.env, worktree),
                 worktree: key.worktree,
-                servers_dir: options.state_dir.clone(),
-                own_dir: options.state_dir.join(&profile.name).join(hash(&key.root)),
+                // Socket paths must be short.
+                scratch: options.state_dir.join("tmp").join(&hash(&own_dir)[..8]),
+                own_dir,
                 state_dir: options.state_dir.join(&profile.name),
                 guard: options.guard.clone(),
                 records: options.records_dir.clone(),
@@ -366,10 +367,10 @@ impl Pool {
     }
 
     /// Returns the known revision of a worktree. Without servers, no worktree is watched.
-    pub(crate) async fn revision(&self, caller: &Caller, worktree: &Path) -> Revision {
+    pub(crate) async fn revision(&self, worktree: &Path) -> Revision {
         match &self.options {
-            Some(_) => self.worktrees.entry(worktree).revision(&caller.env).await,
-            None => Revision { commit: project::head_commit(worktree), ..Revision::default() },
+            Some(_) => self.worktrees.entry(worktree).revision().await,
+            None => Revision { commit: project::head_commit(worktree), stamp: None },
         }
     }
 
@@ -388,7 +389,6 @@ impl Pool {
         self.options.as_ref().map(|options| environment(options, env, worktree)).unwrap_or_default()
     }
 
-    /// Returns all servers.
     pub(crate) fn all(&self) -> Vec<Server> {
         self.servers.lock().all.values().cloned().collect()
     }

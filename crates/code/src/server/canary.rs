@@ -28,7 +28,6 @@ pub(crate) struct Probe {
     pub uses: Vec<(usize, usize)>,
 }
 
-/// The chosen probes.
 #[derive(Debug, Default)]
 pub(crate) struct Chosen {
     /// Empty if no use is certain.

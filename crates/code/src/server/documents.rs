@@ -14,7 +14,6 @@ use super::profile::language_id;
 use crate::lsp::{Client, Failure, of_path};
 use crate::syntax::Language;
 
-/// A document to open.
 #[derive(Debug, Clone)]
 pub(crate) struct Document {
     /// Absolute path.

@@ -4,7 +4,6 @@
 //! - `canary`: readiness probes for a server that reports that it is ready.
 //! - `documents`: the open documents, with the same texts that the syntax tier read.
 //! - `profile`: differences between servers, as data.
-//! - `scratch`: directories for temporary files.
 //!
 //! Start with `actor.rs`. The meaning of answers is decided elsewhere.
 
@@ -13,7 +12,6 @@ pub(crate) mod canary;
 mod documents;
 mod life;
 pub(crate) mod profile;
-mod scratch;
 mod start;
 mod state;
 
@@ -28,13 +26,11 @@ use tokio::sync::{Semaphore, mpsc, oneshot, watch};
 
 pub(crate) use documents::Document;
 pub(crate) use profile::Profile;
-pub use scratch::sweep_scratch;
 pub(crate) use state::State;
 
 use crate::journal::Record;
 use crate::lsp::{Client, Encoding};
 
-/// Parameters of a start.
 #[derive(Clone)]
 pub(crate) struct Start {
     pub profile: Arc<Profile>,
@@ -44,11 +40,12 @@ pub(crate) struct Start {
     pub root: PathBuf,
     pub worktree: PathBuf,
     pub env: Vec<(String, String)>,
-    /// Directory of all servers, outside the worktree.
-    pub servers_dir: PathBuf,
-    /// Directory of all servers of this kind, and the private one of this server; both in `servers_dir`.
+    /// Directory of all servers of this kind, and the private one of this server; both outside the worktree.
     pub state_dir: PathBuf,
     pub own_dir: PathBuf,
+    /// Directory for temporary files. A killed server would leave such files behind: clangd preambles, rust-analyzer copies
+    /// of macros, gopls build folders.
+    pub scratch: PathBuf,
     pub guard: Guard,
     pub records: Option<PathBuf>,
     pub timing: Timing,
@@ -62,7 +59,6 @@ pub(crate) struct Start {
 /// Receiver of log records.
 pub type Journal = Arc<dyn Fn(Record) + Send + Sync>;
 
-/// Timeouts and intervals.
 #[derive(Debug, Clone)]
 pub struct Timing {
     /// Time after which a server that reports that it is ready but fails the probes is doubtful.
@@ -95,7 +91,6 @@ impl Default for Timing {
     }
 }
 
-/// Published status of a server.
 #[derive(Debug, Clone)]
 pub(crate) struct ServerSnapshot {
     pub state: State,
@@ -166,7 +161,6 @@ pub(crate) struct Session {
     pub timing: Timing,
 }
 
-/// An order to the actor.
 pub(crate) enum Order {
     /// Open these documents and deliver all changes. The reply is a session, or `None` if the server is not running.
     Open {
@@ -193,7 +187,6 @@ pub(crate) struct Server {
     questions: Arc<Mutex<Questions>>,
 }
 
-/// Questions to a server.
 #[derive(Debug)]
 struct Questions {
     asking: usize,

@@ -69,7 +69,6 @@ pub(crate) struct Rules {
     pub called: Vec<String>,
 }
 
-/// Returns the rules of a language family.
 pub(crate) fn rules(family: &str) -> &'static Rules {
     static NONE: Rules =
         Rules { has_conditions: false, overrides: false, inert: Vec::new(), modules: Vec::new(), called: Vec::new() };

@@ -1,13 +1,15 @@
 //! Start of a server: its program, its settings, the client's capabilities, and its standard error.
 
 use std::collections::VecDeque;
+use std::fs::DirBuilder;
 use std::io::Read;
+use std::os::unix::fs::DirBuilderExt as _;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
 use parking_lot::Mutex;
-use process::{Bounds, Child, Nonce, Spec};
+use process::{Bounds, Child, Spec};
 use serde_json::{Map, Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, BufReader};
 
@@ -18,13 +20,24 @@ use crate::programs;
 const STDERR_LINES: usize = 8;
 const STDERR_LINE: u64 = 400;
 
-/// Starts the program for the session, with a directory for its temporary files.
-pub(super) fn spawn(start: &Start, has_copies: bool, nonce: Nonce, scratch: &Path) -> Result<Child, String> {
+/// Creates an empty directory for temporary files. A daemon that was killed leaves such files.
+pub(super) async fn make_scratch(scratch: &Path) -> std::io::Result<()> {
+    remove_scratch(scratch).await;
+    DirBuilder::new().recursive(true).mode(0o700).create(scratch)
+}
+
+/// Removes the directory for temporary files.
+pub(super) async fn remove_scratch(scratch: &Path) {
+    let path = scratch.to_owned();
+    // One that cannot be removed now is removed at the next start.
+    let _ = tokio::task::spawn_blocking(move || std::fs::remove_dir_all(path)).await;
+}
+
+pub(super) fn spawn(start: &Start, has_copies: bool) -> Result<Child, String> {
     let command = command(start, has_copies);
     let (program, args) = command.split_first().ok_or("its command is empty")?;
     let mut spec = Spec::new(program, &start.root).args(args).env(start.env.iter().map(|(name, value)| (name, value)));
-    spec = spec.env([("TMPDIR", scratch)]);
-    spec.nonce = nonce;
+    spec = spec.env([("TMPDIR", &start.scratch)]);
     spec.guard = start.guard.clone();
     spec.records = start.records.clone();
     spec.nice = NICE;
@@ -218,24 +231,14 @@ pub(super) async fn keep_last(pipe: impl tokio::io::AsyncRead + Unpin, lines: Ar
     }
 }
 
-/// True for a line of a stack trace or its heading, as printed by Rust, LLVM, glibc, Node and Go.
+/// True for a line that looks like a part of a stack trace, as printed by Rust, LLVM, glibc, Node and Go.
 fn is_frame(line: &str) -> bool {
-    let text = line.trim_start();
-    let is_indented = text.len() < line.len();
-    // `  3: std::panicking::…`, ` #3 0x00007f… (clangd+0x…)`, `1.\tProgram arguments: …`.
-    let numbered = text.trim_start_matches('#');
-    let after = numbered.trim_start_matches(|c: char| c.is_ascii_digit());
-    let is_numbered = after.len() < numbered.len()
-        && (text.starts_with('#') || after.starts_with(".\t") || is_indented && after.starts_with(": "));
-    let words = ["stack backtrace:", "Stack dump:", "PLEASE submit a bug report", "goroutine ", "created by "];
-    let notes = ["note: run with `RUST_BACKTRACE", "note: Some details are omitted", "Stack dump without symbol names"];
-    is_numbered
-        || is_indented && (text.starts_with("at ") || text.contains(" +0x"))
-        || text.ends_with(']') && text.contains("+0x") && text.contains(")[0x")
-        || text.ends_with("(...)")
-        || text.ends_with(')') && text.contains("(0x") && !text.contains(": ")
-        || words.iter().chain(&notes).any(|word| text.starts_with(word))
+    let has_begin = FRAMES.split('|').any(|begin| line.starts_with(begin));
+    has_begin || line.starts_with([' ', '\t']) || line.contains("0x")
 }
+
+/// The beginnings of such lines, separated by bars.
+const FRAMES: &str = "#|0.\t|stack backtrace:|Stack dump|PLEASE submit a bug report|goroutine |created by |note: ";
 
 #[cfg(test)]
 mod tests {
@@ -283,7 +286,7 @@ mod tests {
         assert_eq!(said, ["panic: runtime error: index out of range [3]", "main.main()", "exit status 2"]);
         let node = "TypeError: x is not a function\n    at run (/x/tsc.js:1:2)\n    at node:internal/main:3:4\n";
         assert_eq!(kept(node).await, ["TypeError: x is not a function"]);
-        let others = "error: 3: no\n  hint: use (0x1): or not\n12 files read\nTraceback:\n  File \"a.py\", line 3, in <module>\n";
-        assert_eq!(kept(others).await.len(), 5);
+        let others = "error: 3: no\n12 files read\nTraceback:\n  File \"a.py\", line 3, in <module>\nKeyError: 1\n";
+        assert_eq!(kept(others).await, ["error: 3: no", "12 files read", "Traceback:", "KeyError: 1"]);
     }
 }

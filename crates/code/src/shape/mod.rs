@@ -14,7 +14,7 @@ use crate::named::is_among;
 use crate::syntax::{Declaration, Kind, Language, named_children, parse};
 
 /// A field.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Default, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[schemars(inline)]
 pub(crate) struct Field {
     /// The name; a number for a field without a name.
@@ -41,7 +41,7 @@ pub(crate) struct Field {
 }
 
 /// A constructor.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Default, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[schemars(inline)]
 pub(crate) struct Constructor {
     pub name: String,
@@ -96,7 +96,6 @@ struct Reading<'a> {
 }
 
 impl Reading<'_> {
-    /// Returns the text of a node on one line.
     fn node_text(&self, node: Node<'_>) -> String {
         let text = String::from_utf8_lossy(&self.text[node.byte_range()]).into_owned();
         text.split_whitespace().collect::<Vec<_>>().join(" ")
@@ -107,21 +106,11 @@ impl Reading<'_> {
     }
 
     fn new_field(&self, name: String, of: String, at: usize) -> Field {
-        Field { name, of, strict: None, constructor: None, line: 0, doc: None, optional: false, default: None, at }
+        Field { name, of, at, ..Field::default() }
     }
 
     fn constructor(&self, name: String, at: usize) -> Constructor {
-        Constructor {
-            name,
-            fields: Vec::new(),
-            is_record: false,
-            field_names: Vec::new(),
-            result: None,
-            constraints: None,
-            line: 0,
-            doc: None,
-            at,
-        }
+        Constructor { name, at, ..Constructor::default() }
     }
 
     // Most languages: the fields and constructors of the outline.

@@ -93,7 +93,6 @@ fn outside(within: &[String], kind: Kind, at: usize) -> Vec<Container> {
     }
 }
 
-/// A declaration and its members.
 #[derive(Debug, Clone)]
 pub(crate) struct Declaration {
     pub name: String,
@@ -349,7 +348,6 @@ fn bare_comment(line: &str) -> &str {
     marks.into_iter().find_map(|mark| line.strip_prefix(mark)).unwrap_or(line).trim()
 }
 
-/// Returns a Python docstring.
 fn docstring(trail: &Trail<'_, '_>) -> Option<String> {
     let node = trail.node();
     if !matches!(node.kind(), "function_definition" | "class_definition") {

@@ -103,7 +103,6 @@ enum Where {
     Type,
 }
 
-/// Declarations of types.
 const HEADS: &str = "data_type newtype class instance type_synonym type_family type_instance data_family data_instance \
                      equation deriving_instance";
 

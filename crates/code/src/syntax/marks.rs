@@ -81,7 +81,6 @@ fn kind(word: &str) -> Kind {
 }
 
 impl Marks {
-    /// Collects the bases of a class.
     fn take_bases(&mut self, class: Node<'_>) {
         // The trait of an implementation in Rust.
         self.bases.extend(class.child_by_field_name("trait").and_then(last_name).map(|name| name.byte_range()));

@@ -334,7 +334,6 @@ fn expression<'t>(trail: &Trail<'_, 't>) -> Vec<Declared<'t>> {
     declared.into_iter().collect()
 }
 
-/// Returns the declaration of a value with its own name, and of the assignment around it.
 fn named_value<'t>(trail: &Trail<'_, 't>, value: Node<'t>, assignment: Option<Node<'t>>) -> Option<Declared<'t>> {
     let kind = match value.kind() {
         "class" => Kind::Class,

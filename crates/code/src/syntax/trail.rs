@@ -23,7 +23,6 @@ pub(super) struct Trail<'a, 't> {
 }
 
 impl<'a, 't> Trail<'a, 't> {
-    /// Returns the last node.
     pub(super) fn node(&self) -> Node<'t> {
         self.steps[self.steps.len() - 1].node
     }
@@ -57,18 +56,15 @@ impl<'a, 't> Trail<'a, 't> {
         (0..self.steps.len()).find(|up| kinds.contains(&self.kind(*up)))
     }
 
-    /// Returns the text of a node.
     pub(super) fn text_of(&self, node: Node<'_>) -> Cow<'a, str> {
         text_of(self.text, node)
     }
 
-    /// Returns the text of the name.
     pub(super) fn name(&self) -> Cow<'a, str> {
         String::from_utf8_lossy(&self.text[self.at.0..self.at.1])
     }
 }
 
-/// Returns the text of a node.
 pub(super) fn text_of<'a>(text: &'a [u8], node: Node<'_>) -> Cow<'a, str> {
     String::from_utf8_lossy(text.get(node.byte_range()).unwrap_or_default())
 }
@@ -99,13 +95,11 @@ impl<'t> Declared<'t> {
     }
 }
 
-/// Returns all children of a node in a field.
 pub(super) fn children_in<'t>(node: Node<'t>, field: &str) -> Vec<Node<'t>> {
     let mut cursor = node.walk();
     node.children_by_field_name(field, &mut cursor).collect()
 }
 
-/// Returns all named children of a node.
 pub(crate) fn named_children(node: Node<'_>) -> Vec<Node<'_>> {
     let mut cursor = node.walk();
     node.named_children(&mut cursor).collect()

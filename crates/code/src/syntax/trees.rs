@@ -1,9 +1,8 @@
 //! A cache of recently parsed trees, keyed by the full text. One question reads a file several times, and the next one
-//! often reads the same file. A changed file has a different text, so entries are never outdated. After some idle
-//! seconds the cache is cleared.
+//! often reads the same file. A changed file has a different text, so entries are never outdated. The cache is cleared when
+//! it is full, and after some idle seconds.
 
 use std::cell::Cell;
-use std::collections::VecDeque;
 use std::sync::LazyLock;
 use std::time::{Duration, Instant};
 
@@ -27,8 +26,7 @@ static LAST: LazyLock<Mutex<Trees>> = LazyLock::new(Mutex::default);
 
 #[derive(Default)]
 struct Trees {
-    /// Ordered by use; the most recent is last.
-    kept: VecDeque<CachedTree>,
+    kept: Vec<CachedTree>,
     bytes: usize,
     /// Time of the last parse, while a thread waits to clear the cache.
     used: Option<Instant>,
@@ -89,12 +87,9 @@ pub(crate) fn unkept<T>(parse: impl FnOnce() -> T) -> T {
 }
 
 impl Trees {
-    fn find(&mut self, language: Language, text: &[u8]) -> Option<Tree> {
-        let at = self.kept.iter().position(|one| one.language == language && *one.text == *text)?;
-        let one = self.kept.remove(at)?;
-        let tree = one.tree.clone();
-        self.kept.push_back(one);
-        Some(tree)
+    fn find(&self, language: Language, text: &[u8]) -> Option<Tree> {
+        let one = self.kept.iter().find(|one| one.language == language && *one.text == *text)?;
+        Some(one.tree.clone())
     }
 
     /// Empties the cache if it was idle long enough; otherwise returns the remaining time.
@@ -112,14 +107,10 @@ impl Trees {
         if self.find(one.language, &one.text).is_some() {
             return vec![one];
         }
-        self.bytes += one.text.len();
-        self.kept.push_back(one);
-        let mut over = Vec::new();
-        while self.bytes > MOST_BYTES || self.kept.len() > MOST {
-            let Some(first) = self.kept.pop_front() else { break };
-            self.bytes -= first.text.len();
-            over.push(first);
-        }
+        let is_full = self.bytes + one.text.len() > MOST_BYTES || self.kept.len() == MOST;
+        let over = if is_full { std::mem::take(&mut self.kept) } else { Vec::new() };
+        self.bytes = one.text.len() + if is_full { 0 } else { self.bytes };
+        self.kept.push(one);
         over
     }
 }
@@ -180,19 +171,16 @@ mod tests {
     }
 
     #[test]
-    fn the_one_that_was_used_last_stays() {
+    fn a_full_cache_is_cleared() {
         let mut trees = Trees::default();
         let text = |number: usize| format!("// {number} {}", "x".repeat(MOST_BYTES / 4));
         for number in 0..3 {
             assert!(trees.add(cached_tree(&text(number))).is_empty());
         }
-        assert!(trees.find(Language::Rust, text(0).as_bytes()).is_some());
-        let over = trees.add(cached_tree(&text(3)));
-        assert_eq!(over.iter().map(|one| one.text[3]).collect::<Vec<_>>(), [b'1']);
-        assert!(trees.bytes <= MOST_BYTES && trees.find(Language::Rust, text(0).as_bytes()).is_some());
-        for number in 0..MOST {
-            trees.add(cached_tree(&format!("// {number}")));
+        assert_eq!((trees.add(cached_tree(&text(3))).len(), trees.kept.len()), (3, 1));
+        for number in 1..MOST {
+            assert!(trees.add(cached_tree(&format!("// {number}"))).is_empty());
         }
-        assert!(trees.kept.len() == MOST && trees.bytes < MOST_BYTES / 4);
+        assert_eq!(trees.add(cached_tree("// last")).len(), MOST);
     }
 }

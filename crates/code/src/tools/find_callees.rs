@@ -8,11 +8,11 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::judged::{are_unchanged, due, unsettled};
+use super::judged::{check_texts, due};
 use super::uses::why;
 use super::{DefinitionOut, Questions, display_path, searched};
 use crate::callees::{Callee, Callees, KnownDefinitions, callees, judge};
-use crate::head::{Head, counted};
+use crate::head::Head;
 use crate::judgement::{Judgement, Verdict, is_zero};
 use crate::search::Scope;
 use crate::syntax::Kind;
@@ -114,7 +114,6 @@ impl Tool for FindCallees {
     }
 }
 
-/// A question about the body of a definition.
 pub(crate) struct BodyQuestion<'a> {
     pub name: &'a str,
     /// True if the types that it names are included.
@@ -124,31 +123,20 @@ pub(crate) struct BodyQuestion<'a> {
     pub wait_ms: Option<u64>,
 }
 
-/// Finds and verifies callees. Starts over once if a file changes meanwhile.
+/// Finds and verifies callees.
 pub(crate) async fn judged_callees(
     questions: &Questions,
     cx: &Context,
     asked: &BodyQuestion<'_>,
 ) -> Result<(Scope, Callees, Judgement), ToolError> {
     let until = due(cx, asked.wait_ms, Instant::now());
-    let mut again = true;
-    loop {
-        let (name, with_types) = (asked.name.to_owned(), asked.with_types);
-        // A change of files makes the known definitions doubtful.
-        let known = asked.known.clone().filter(|_| again);
-        let search = move |scope: &Scope| Ok((scope.clone(), callees(scope, &name, with_types, known.as_ref())?));
-        let (scope, mut found) = searched(questions, cx, None, search).await?;
-        let call = Call { pool: &questions.pool, cx, scope: &scope, until };
-        let (mut judged, texts) = judge(&call, &mut found).await;
-        let is_same = !judged.is_certain || are_unchanged(questions, cx, texts).await?;
-        if !is_same && std::mem::take(&mut again) {
-            continue;
-        }
-        if !is_same {
-            unsettled(&mut judged);
-        }
-        return Ok((scope, found, judged));
-    }
+    let (name, with_types, known) = (asked.name.to_owned(), asked.with_types, asked.known.clone());
+    let search = move |scope: &Scope| Ok((scope.clone(), callees(scope, &name, with_types, known.as_ref())?));
+    let (scope, mut found) = searched(questions, cx, None, search).await?;
+    let call = Call { pool: &questions.pool, cx, scope: &scope, until };
+    let (mut judged, texts) = judge(&call, &mut found).await;
+    check_texts(questions, cx, &texts, &mut judged).await?;
+    Ok((scope, found, judged))
 }
 
 fn output(args: &Args, scope: &Scope, found: &Callees, judged: &Judgement, since: Instant) -> Output {
@@ -181,25 +169,7 @@ fn output(args: &Args, scope: &Scope, found: &Callees, judged: &Judgement, since
 
 /// Returns the first line of the answer: the result, then why it is not complete.
 fn headline(head: &Head, count: usize, external_left_out: usize) -> String {
-    let by = head.checked_by().map(|names| format!(" · checked by {names}")).unwrap_or_default();
-    let callees = counted(count, "callee");
-    let said = match (head.is_complete, count) {
-        (true, 0) => format!("No callees, complete{by}"),
-        (true, _) => format!("{callees}, complete{by}"),
-        (false, 0) => format!("No callees found; not proven complete: {}", why(head)),
-        (false, _) if head.confirmed > 0 && head.undecided > 0 => {
-            let verified = counted(head.confirmed + head.earlier, "call");
-            format!("{callees}: {verified} verified, {} unverified · {}", head.undecided, why(head))
-        }
-        (false, _) if head.confirmed > 0 => format!("{callees}{by} · {}", why(head)),
-        (false, _) if head.earlier > 0 => {
-            format!("{callees}; {} verified earlier and unchanged since · {}", counted(head.earlier, "call"), why(head))
-        }
-        (false, _) if head.ask_again => {
-            format!("{callees} by name, not checked yet: {}, or use these", why(head))
-        }
-        (false, _) => format!("{callees} by name, unchecked: {}", why(head)),
-    };
+    let said = head.first_line(count, "callee", "", &why(head));
     let external = match external_left_out {
         0 => String::new(),
         count => format!(" · {count} more that this project does not define (external)"),

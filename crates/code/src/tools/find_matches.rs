@@ -10,11 +10,11 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::judged::{are_unchanged, due, unsettled};
+use super::judged::{check_texts, due};
 use super::uses::why;
 use super::{DefinitionOut, Questions, display_path, searched};
 use crate::answer::Texts;
-use crate::head::{Head, grouped};
+use crate::head::Head;
 use crate::judgement::Verdict;
 use crate::matches::{Assessment, Change, Effect, Matches, Site, Sum, judge, matches, sum};
 use crate::search::{NoAnswer, Scope};
@@ -102,7 +102,6 @@ impl Tool for FindMatches {
     }
 }
 
-/// The matches on a type, and their judgement.
 pub(crate) struct JudgedMatches {
     search: MatchSearch,
     pub sites: Vec<Site>,
@@ -117,7 +116,7 @@ impl JudgedMatches {
     }
 }
 
-/// Finds and verifies matches. Starts over once if a file changes meanwhile.
+/// Finds and verifies matches.
 pub(crate) async fn judged_matches(
     questions: &Questions,
     cx: &Context,
@@ -125,22 +124,13 @@ pub(crate) async fn judged_matches(
 ) -> Result<JudgedMatches, ToolError> {
     let since = Instant::now();
     let until = due(cx, args.wait_ms, since);
-    let mut again = true;
-    loop {
-        let asked = args.clone();
-        let search = searched(questions, cx, args.path.clone(), move |scope| search_matches(scope, &asked)).await?;
-        let call = Call { pool: &questions.pool, cx, scope: &search.scope, until };
-        let mut said = judge(&call, &search.sum, &search.found).await;
-        let sites = said.apply(&search.sum, &search.change, &search.found);
-        let is_same = !said.judged.is_certain || are_unchanged(questions, cx, said.texts.clone()).await?;
-        if !is_same && std::mem::take(&mut again) {
-            continue;
-        }
-        if !is_same {
-            unsettled(&mut said.judged);
-        }
-        return Ok(JudgedMatches { search, sites, said, since });
-    }
+    let asked = args.clone();
+    let search = searched(questions, cx, args.path.clone(), move |scope| search_matches(scope, &asked)).await?;
+    let call = Call { pool: &questions.pool, cx, scope: &search.scope, until };
+    let mut said = judge(&call, &search.sum, &search.found).await;
+    let sites = said.apply(&search.sum, &search.change, &search.found);
+    check_texts(questions, cx, &said.texts, &mut said.judged).await?;
+    Ok(JudgedMatches { search, sites, said, since })
 }
 
 /// The matches before a language server verifies them.
@@ -198,8 +188,11 @@ fn output(args: &Args, answered: JudgedMatches) -> Output {
     let refuted = std::iter::repeat_n(Verdict::Refuted, said.refuted);
     let verdicts = sites.iter().map(|site| site.verdict).chain(refuted);
     let head = Head::judged(verdicts, &said.judged).searched(&scope, found.files, &found.skipped, since);
-    let said = head_line(&head, &totals, sites.len());
-    let mut text = vec![said, format!("defined: {}", definition.describe())];
+    let one = |(effect, count): (&Effect, &usize)| format!("{count} {}", effect_text(*effect));
+    let effects: Vec<String> = totals.iter().map(one).collect();
+    let details = if sites.is_empty() { String::new() } else { format!(": {}", effects.join(", ")) };
+    let said = head.first_line(sites.len(), "match", &details, &why(&head));
+    let mut text = vec![format!("{said}{}", head.at()), format!("defined: {}", definition.describe())];
     let is_mixed = head.confirmed + head.earlier > 0 && head.undecided + head.earlier > 0;
     let mut last = ("", String::new());
     for site in sites.iter().take(most) {
@@ -239,35 +232,12 @@ fn output(args: &Args, answered: JudgedMatches) -> Output {
     }
 }
 
-/// Returns the text for an effect.
 fn effect_text(effect: Effect) -> &'static str {
     match effect {
         Effect::Undecided => "unknown effect",
         Effect::FallsThrough => "falls through",
         effect => effect.word(),
     }
-}
-
-/// Returns the first line of the answer: the result, then why it is not complete.
-fn head_line(head: &Head, totals: &BTreeMap<Effect, usize>, total: usize) -> String {
-    let one = |(effect, count): (&Effect, &usize)| format!("{count} {}", effect_text(*effect));
-    let effects: Vec<String> = totals.iter().map(one).collect();
-    let matches = if total == 1 { "1 match".to_owned() } else { format!("{} matches", grouped(total)) };
-    let found = if total == 0 { "No matches".to_owned() } else { matches };
-    let effects = if total == 0 { String::new() } else { format!(": {}", effects.join(", ")) };
-    let by = head.checked_by().map(|names| format!(" · checked by {names}")).unwrap_or_default();
-    let open = if head.undecided > 0 { format!(", {} unverified", head.undecided) } else { String::new() };
-    let said = match (head.is_complete, total) {
-        (true, _) => format!("{found}, complete{effects}{by}"),
-        (false, 0) => format!("No matches found; not proven complete: {}", why(head)),
-        (false, _) if head.confirmed > 0 => format!("{found}{effects}{open}{by} · {}", why(head)),
-        (false, _) if head.earlier > 0 => {
-            format!("{found}{effects}; {} verified earlier and unchanged since{open} · {}", head.earlier, why(head))
-        }
-        (false, _) if head.ask_again => format!("{found} by name{effects}; not checked yet: {}", why(head)),
-        (false, _) => format!("{found} by name{effects}; unchecked: {}", why(head)),
-    };
-    format!("{said}{}", head.at())
 }
 
 fn change(said: &str, sum: &Sum) -> Result<Change, NoAnswer> {

@@ -16,7 +16,6 @@ use crate::search::{Hit, Scope, read, search};
 use crate::syntax::Class;
 use crate::verdict::{Call, Query, judge};
 
-/// The candidates and their judgement.
 pub(crate) struct JudgedAnswer {
     pub scope: Scope,
     pub found: Candidates,
@@ -52,7 +51,6 @@ fn is_gone(found: &Candidates) -> bool {
     found.definitions.is_empty() && is_plain
 }
 
-/// The arguments of a question.
 pub(crate) struct Question<'a> {
     pub name: &'a str,
     pub path: Option<&'a str>,
@@ -126,19 +124,28 @@ fn renamed(scope: &Scope, name: &str) -> Option<String> {
 }
 
 /// Marks an answer as incomplete because its files keep changing.
-pub(super) fn unsettled(judged: &mut Judgement) {
+fn unsettled(judged: &mut Judgement) {
     judged.is_certain = false;
     judged.may_pass = true;
-    let text = "files changed twice while they were checked".to_owned();
+    let text = "files changed while they were checked".to_owned();
     judged.reasons.push(Reason { code: Code::Stale, text, sites: 0 });
 }
 
-/// True if the files still have the same contents.
-pub(super) async fn are_unchanged(questions: &Questions, cx: &Context, texts: Texts) -> Result<bool, ToolError> {
-    searched(questions, cx, None, move |scope| {
+/// Marks an answer as incomplete if files have changed since they were read.
+pub(super) async fn check_texts(
+    questions: &Questions,
+    cx: &Context,
+    texts: &Texts,
+    judged: &mut Judgement,
+) -> Result<(), ToolError> {
+    let texts = texts.clone();
+    let is_same = move |scope: &Scope| {
         Ok(texts.iter().all(|(path, text)| read(&scope.root.join(path)).is_ok_and(|now| *now == **text)))
-    })
-    .await
+    };
+    if judged.is_certain && !searched(questions, cx, None, is_same).await? {
+        unsettled(judged);
+    }
+    Ok(())
 }
 
 /// True if the files that mention a name, and all others that were read, still have the same contents.

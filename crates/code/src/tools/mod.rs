@@ -63,7 +63,6 @@ impl Questions {
         Arc::new(Questions { searches: Semaphore::new(AT_ONCE), pool: Pool::new(Some(options)) })
     }
 
-    /// Returns the servers of all worktrees.
     pub fn servers(&self) -> Vec<Running> {
         self.pool.all().iter().map(Running::from_server).collect()
     }
@@ -74,7 +73,6 @@ impl Questions {
     }
 }
 
-/// Returns all tools of the toolset.
 pub fn tools(questions: &Arc<Questions>) -> Vec<Arc<dyn AnyTool>> {
     let questions = || questions.clone();
     vec![
@@ -156,7 +154,7 @@ pub(crate) async fn searched<T: Send + 'static>(
     // The command line resolves paths from the current folder. Agents read paths from answers, which are relative to the root.
     let folder = (caller.role == Role::Control).then_some(&*caller.cwd);
     let mut scope = scope_of(&caller.worktree, folder, path.as_deref(), since).map_err(refused)?;
-    scope.revision = questions.pool.revision(caller, &scope.root).await;
+    scope.revision = questions.pool.revision(&scope.root).await;
     let _waiting = Waiting(scope.is_given_up.clone());
     let searching = tokio::task::spawn_blocking(move || search(&scope));
     searching.await.map_err(ToolError::internal)?.map_err(refused)

@@ -13,7 +13,6 @@ pub(super) fn has_compile_commands(root: &Path) -> bool {
     ["", "build"].iter().any(|folder| root.join(folder).join("compile_commands.json").exists())
 }
 
-/// The resolved prototypes.
 pub(super) struct Prototypes {
     has_index: bool,
     /// The functions declared by prototypes among the definitions, with the index of the definition.

@@ -17,7 +17,6 @@ use crate::syntax::{Language, family, is_word, last_word};
 pub(super) struct Head {
     /// An absolute path.
     pub path: PathBuf,
-    /// The range of its name in the file.
     pub name: Range<usize>,
     word: String,
     words: BTreeSet<String>,
@@ -67,7 +66,6 @@ impl Heads {
         }
     }
 
-    /// Returns the classes whose heads have one of these names.
     pub(super) fn with_names<'a>(&'a self, names: &'a BTreeSet<String>) -> impl Iterator<Item = &'a Head> {
         self.0.iter().filter(|head| !head.words.is_disjoint(names))
     }
@@ -78,7 +76,6 @@ impl Heads {
     }
 }
 
-/// Returns the heads in a file.
 fn heads_of(path: &Path, language: Language, text: &[u8]) -> Vec<Head> {
     let keywords: &[&str] = if language == Language::Cpp { &["class", "struct"] } else { &["class"] };
     let starts = keywords

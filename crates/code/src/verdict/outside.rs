@@ -116,7 +116,6 @@ struct OutsideTargets {
 }
 
 impl OutsideTargets {
-    /// Selects them by the definition of each site.
     fn from_sites(found: &Candidates, led: &[(usize, Definition)]) -> OutsideTargets {
         if led.iter().any(|(_, one)| is_inside(&found.question.qualifiers, one)) {
             return OutsideTargets { by_text: BTreeSet::new(), is_unknown: false };
@@ -134,7 +133,6 @@ impl OutsideTargets {
     }
 }
 
-/// True if the definition of a site is the site itself.
 fn is_itself(meaning: &Meaning, site: &Site) -> bool {
     let is_here = |target: &Target| target.path == site.path && target.at == site.at;
     let is_use = !matches!(site.class, Class::Import | Class::Export | Class::Binding | Class::Signature);

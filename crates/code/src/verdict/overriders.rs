@@ -16,7 +16,6 @@ const IMPLEMENTATION: &str = "textDocument/implementation";
 /// Possible targets of a call that resolves to another method of the same name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Dispatch {
-    /// This definition.
     To(usize),
     /// One of the definitions, or a method of another trait of the same name: [`Inquiry::between`] decides.
     Either,
@@ -54,7 +53,6 @@ pub(super) fn of_traits(found: &Candidates, spot: &Spot, sheets: &Sheets) -> Opt
     ours.filter(is_other_side).any(|one| may_be(&one)).then_some(Dispatch::Unknown)
 }
 
-/// Returns the trait of the method at a spot.
 fn trait_at(spot: &Spot, sheets: &Sheets) -> Option<OfTrait> {
     let (one, _) = sheets.occurrence(spot)?;
     one.declares.as_ref()?;
@@ -255,7 +253,6 @@ fn is_structural(found: &Candidates, spot: &Spot, sheets: &Sheets) -> bool {
     }
 }
 
-/// Returns the text of a file before a spot.
 fn text_before<'a>(spot: &Spot, sheets: &'a Sheets) -> &'a str {
     let sheet = sheets.get(&spot.path);
     sheet.and_then(|sheet| sheet.text.get(..spot.start.saturating_sub(sheet.skip))).unwrap_or_default()
@@ -268,7 +265,6 @@ fn is_of_generic_interface(spot: &Spot, sheets: &Sheets) -> bool {
     is_go && before.rfind("interface").is_some_and(|at| before[..at].trim_end().ends_with(']'))
 }
 
-/// True if a spot is a virtual method of a class template.
 fn is_virtual_of_template(spot: &Spot, class: &Spot, sheets: &Sheets) -> bool {
     let before = text_before(spot, sheets);
     let rest = sheets.get(&spot.path).and_then(|sheet| sheet.text.get(before.len()..)).unwrap_or_default();

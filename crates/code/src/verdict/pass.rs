@@ -26,6 +26,7 @@ use crate::server::profile::rules;
 use crate::syntax::{C_AND_CPP, Class, Kind, Language, SCRIPTS, family};
 
 /// The results of a round.
+#[derive(Default)]
 pub(super) struct Pass {
     /// By the index of the site.
     resolved: BTreeMap<usize, Resolution>,
@@ -48,18 +49,8 @@ const MOST_METHODS: usize = 100;
 impl Pass {
     /// Sends all requests, each limited by the remaining time.
     pub(super) async fn run(asked: &Query<'_>, found: &Candidates, family: &str, server: &Server) -> Pass {
-        let mut pass = Pass {
-            resolved: BTreeMap::new(),
-            references: References::default(),
-            missed: 0,
-            unseen: None,
-            proves: false,
-            is_lost: false,
-            settling: Settling::default(),
-        };
-        if !pass.ask(asked, found, family, server).await {
-            pass.is_lost = true;
-        }
+        let mut pass = Pass::default();
+        pass.is_lost = !pass.ask(asked, found, family, server).await;
         pass
     }
 

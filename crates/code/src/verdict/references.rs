@@ -321,7 +321,6 @@ fn unnamed(found: &Candidates, number: usize, spot: &Spot, sheets: &Sheets, show
     Some(Site { at: spot.start, alias, unnamed: Some(how), self_type: None, in_interface: false, ..site })
 }
 
-/// True if a text defines a macro.
 fn is_macro(text: &[u8], word: &[u8]) -> bool {
     let mut all = memchr::memmem::find_iter(text, b"define");
     all.any(|at| {

@@ -8,7 +8,6 @@ use crate::judgement::Code;
 pub(super) enum Evidence {
     /// Unknown, with the reason.
     Unknown(Code),
-    /// This definition.
     Definition(usize),
     /// Another definition.
     Other,
@@ -36,7 +35,6 @@ impl Candidate {
     }
 }
 
-/// The resolution of a candidate.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Resolution {
     pub verdict: Verdict,

@@ -116,7 +116,7 @@ fn it_is_tried_again_when_a_person_says_so() {
     first_line(&judged);
     let (status, text) = judged.ask("code_status", json!({})).unwrap();
     assert_eq!(status["servers"][0]["state"], "cannot_start", "{text}");
-    assert!(text.contains("cannot start (exit status 1: first)"), "{text}");
+    assert!(text.contains("cannot start (exit status 1): first"), "{text}");
     program(&bin.path().join("rust-analyzer"), "#!/bin/sh\necho second >&2; exit 1\n", 0o755);
     judged.ask("code_status", json!({"restart": true})).unwrap();
     let said = first_line(&judged);

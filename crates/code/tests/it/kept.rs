@@ -96,7 +96,7 @@ fn what_a_definition_calls_is_known_too() {
     with_one_that_is_mute(&mut judged);
     let (answer, text) = judged.ask("find_callees", json!({"name": "run", "wait_ms": 0})).unwrap();
     assert_eq!((&answer["head"]["complete"], &answer["head"]["earlier"]), (&json!(false), &json!(4)), "{text}");
-    assert!(text.starts_with("3 callees; 4 calls verified earlier and unchanged since · ty "), "{text}");
+    assert!(text.starts_with("3 callees; 4 verified earlier and unchanged since · ty "), "{text}");
     assert_eq!(callees(&text), wanted.map(|line| line.replace("  at", "  verified earlier at")));
     // The same holds for callers and callees.
     let (found, _) = now(&judged, "surface");

@@ -415,7 +415,7 @@ fn an_effect_that_is_undecided_is_no_match_that_is() {
          fn g(e: E) { match e { E::A => 1, E::B => 2 }; }\n",
     );
     let (_, text) = worktree.ask("find_matches", json!({"type_name": "E"})).unwrap();
-    assert!(text.starts_with("2 matches by name: 1 breaks, 1 unknown effect; unchecked: no language server"), "{text}");
+    assert!(text.starts_with("2 matches by name: 1 breaks, 1 unknown effect, unchecked: no language server"), "{text}");
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! The revision in an answer: the commit, the number of files that differ from it, and a counter of change batches.
+//! The revision in an answer: the commit, and a counter of change batches.
 
 use std::process::Command;
 
@@ -13,7 +13,7 @@ fn git(judged: &JudgedProject, args: &[&str]) {
     assert!(git.output().unwrap().status.success(), "{args:?}");
 }
 
-/// Asks until the revision is as expected, because an answer does not wait for the watcher or git.
+/// Asks until the revision is as expected, because an answer does not wait for the watcher.
 fn until(judged: &JudgedProject, wanted: impl Fn(&Value) -> bool) -> Value {
     testkit::until("the revision is known", || {
         let (answer, _) = judged.ask("find_uses", json!({"name": "area", "wait_ms": 0})).unwrap();
@@ -22,33 +22,24 @@ fn until(judged: &JudgedProject, wanted: impl Fn(&Value) -> bool) -> Value {
 }
 
 #[test]
-fn the_commit_the_changes_and_the_batches() {
+fn the_commit_and_the_batches() {
     let judged = JudgedProject::new();
-    judged.write("geo.hs", "module Geo where\narea = 1\nuse = area\n").write("old.hs", "module Old where\n");
+    judged.write("geo.hs", "module Geo where\narea = 1\nuse = area\n");
     let first = until(&judged, |revision| revision["stamp"].is_u64());
-    assert_eq!((&first["commit"], &first["changed"]), (&json!(null), &json!(null)));
-    // Repository filters do not run while its files are counted.
-    judged.write(".gitattributes", "*.hs filter=mine\n");
+    assert_eq!(first["commit"], json!(null));
     git(&judged, &["init", "-q"]);
     git(&judged, &["add", "."]);
     git(&judged, &["commit", "-qm", "one"]);
-    git(&judged, &["config", "filter.mine.clean", "touch ran; cat"]);
-    let clean = until(&judged, |revision| revision["changed"].is_u64());
-    assert_eq!(clean["changed"], 0, "{clean}");
+    let clean = until(&judged, |revision| revision["commit"].is_string());
     assert_eq!(clean["commit"].as_str().unwrap().len(), 40);
-    // Changed, removed, added.
-    judged.write("geo.hs", "module Geo where\narea = 2\nuse = area\n").write("new/more.hs", "module More where\n");
-    std::fs::remove_file(judged.path().join("old.hs")).unwrap();
-    let dirty = until(&judged, |revision| revision["changed"].as_u64() > Some(0));
-    assert_eq!(dirty["changed"], 3, "{dirty}");
-    assert!(dirty["stamp"].as_u64() > clean["stamp"].as_u64(), "{clean} {dirty}");
+    judged.write("geo.hs", "module Geo where\narea = 2\nuse = area\n");
+    let dirty = until(&judged, |revision| revision["stamp"].as_u64() > clean["stamp"].as_u64());
+    assert_eq!(dirty["commit"], clean["commit"]);
     let (_, text) = judged.ask("find_uses", json!({"name": "area", "wait_ms": 0})).unwrap();
     let commit = &dirty["commit"].as_str().unwrap()[..7];
-    assert!(text.lines().next().unwrap().ends_with(&format!(" · {commit} + 3 changed")), "{text}");
-    assert!(!judged.path().join("ran").exists());
+    assert!(text.lines().next().unwrap().ends_with(&format!(" · {commit}")), "{text}");
     // A commit alone changes no file, but is another revision.
-    git(&judged, &["-c", "filter.mine.clean=", "add", "-A"]);
-    git(&judged, &["-c", "filter.mine.clean=", "commit", "-qm", "two"]);
-    let committed = until(&judged, |revision| revision["changed"] == 0);
-    assert_ne!(committed["commit"], dirty["commit"]);
+    git(&judged, &["add", "-A"]);
+    git(&judged, &["commit", "-qm", "two"]);
+    until(&judged, |revision| revision["commit"].is_string() && revision["commit"] != dirty["commit"]);
 }

@@ -119,14 +119,9 @@ impl Part for CodePart {
     }
 
     fn clean_up_former_life(project: &Project) -> BoxFuture<'static> {
-        let (servers, records) = (servers(project), directory(project).join("records"));
-        let sweep = move || {
-            let swept = ::process::records::sweep(&records);
-            ::code::sweep_scratch(&servers, &records);
-            swept
-        };
+        let records = directory(project).join("records");
         Box::pin(async move {
-            match tokio::task::spawn_blocking(sweep).await {
+            match tokio::task::spawn_blocking(move || ::process::records::sweep(&records)).await {
                 Ok(Ok(swept)) if swept.ended + swept.left > 0 => {
                     tracing::warn!(ended = swept.ended, left = swept.left, "a former life had left servers running");
                 }

@@ -8,8 +8,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
+use process::Group;
 use process::probe::Prober;
-use process::{Group, Nonce};
 use serde_json::{Map, Value, json};
 use tokio::sync::{OwnedSemaphorePermit, mpsc, oneshot, watch};
 
@@ -17,8 +17,7 @@ use self::probing::{ProbeOutcome, probe_outcome};
 use super::actor::Actor;
 use super::canary::Probe;
 use super::documents::{Changed, Documents, back_dated, caught_up, read_again};
-use super::scratch::Scratch;
-use super::start::{copied, initialize, keep_last, short_version, spawn, widened};
+use super::start::{copied, initialize, keep_last, make_scratch, remove_scratch, short_version, spawn, widened};
 use super::state::Signals;
 use super::{Canary, Certainty, Document, Order, Session, State};
 use crate::journal::Record;
@@ -89,21 +88,17 @@ impl Life<'_> {
         let starting = start.starting.clone().acquire_owned().await.ok();
         let name = start.profile.name.clone();
         let settings = widened(&start).await;
-        let nonce = Nonce::random();
         let unstarted = |problem| Some(State::CannotStart { exit: None, stderr: vec![problem] });
-        let scratch = match Scratch::make(&start.servers_dir, &nonce) {
-            Ok(scratch) => scratch,
-            Err(error) => {
-                let place = start.servers_dir.display();
-                return unstarted(format!("make a directory for its temporary files in {place}: {error}"));
-            }
-        };
+        if let Err(error) = make_scratch(&start.scratch).await {
+            let place = start.scratch.display();
+            return unstarted(format!("make a directory for its temporary files in {place}: {error}"));
+        }
         let copied = copied(&start).await;
-        let spawned = copied.and_then(|copied| Ok((copied, spawn(&start, copied, nonce, scratch.path())?)));
+        let spawned = copied.and_then(|copied| Ok((copied, spawn(&start, copied)?)));
         let (has_copies, mut child) = match spawned {
             Ok(spawned) => spawned,
             Err(problem) => {
-                scratch.remove().await;
+                remove_scratch(&start.scratch).await;
                 return unstarted(problem);
             }
         };
@@ -162,7 +157,7 @@ impl Life<'_> {
         }
         drop(client);
         actor.reap(&group).await;
-        scratch.remove().await;
+        remove_scratch(&start.scratch).await;
         let exit = ended.map(|exit| exit.to_string());
         actor.record(Record::CodeServerEnded { server: name, root: start.root, why: why.to_owned(), exit });
         if let Some(reading) = reading {

@@ -82,7 +82,6 @@ pub(super) struct Listing<'a> {
     pub has_context: bool,
 }
 
-/// The uses of some classes.
 pub(super) struct Uses {
     pub head: Head,
     pub files: Vec<FileUses>,

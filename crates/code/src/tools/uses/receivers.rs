@@ -103,7 +103,6 @@ pub(in crate::tools) fn with_places(groups: &[(Group, Vec<&Site>)], most: usize)
     groups.iter().take(most_groups).map(with).collect()
 }
 
-/// True if a place has a receiver.
 pub(in crate::tools) fn has_receiver(found: &Candidates, site: &Site) -> bool {
     !receiver(found.before(&site.path, site.at)).is_empty()
 }

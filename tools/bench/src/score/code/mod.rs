@@ -33,7 +33,7 @@ const TRIES: usize = 4;
 const WARM: usize = 3;
 
 /// Rules of the engine that are disabled one at a time, and the environment variable that names the rule.
-const RULES: &[&str] = &["definitions", "overriders", "reclassify", "other_names", "two_rounds", "outside_bases"];
+const RULES: &[&str] = &["definitions", "overriders", "reclassify", "other_names", "outside_bases"];
 const WITHOUT: &str = "HOB_CODE_WITHOUT";
 
 /// Counts of a project.
