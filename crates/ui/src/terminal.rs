@@ -87,8 +87,9 @@ pub(crate) fn key(pressed: KeyEvent) -> Option<Key> {
     })
 }
 
-/// The signals that ask the program to end, so that the terminal can be restored first.
-pub(crate) const ENDING: [Signal; 3] = [Signal::TERM, Signal::HUP, Signal::INT];
+/// The signals that end the program, so that the terminal can be restored first.
+pub(crate) const ENDING: [Signal; 6] =
+    [Signal::TERM, Signal::HUP, Signal::INT, Signal::QUIT, Signal::USR1, Signal::USR2];
 
 /// Returns a flag that each of these signals sets.
 pub(crate) fn flag_of(signals: &[Signal]) -> io::Result<Arc<AtomicBool>> {

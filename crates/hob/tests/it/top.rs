@@ -103,7 +103,7 @@ fn the_terminal_is_whole_however_it_ends() {
         assert!(text.contains("icanon") && !text.contains("-icanon") && !text.contains("-echo"), "{text}");
         assert!(!text.contains(LIST), "the other screen is back: {text}");
     };
-    for signal in ["TERM", "INT", "HUP"] {
+    for signal in ["TERM", "INT", "HUP", "QUIT", "USR1"] {
         let screen = Screen::run(&project, line);
         screen.until(LIST);
         signal_top(&project, signal);
