@@ -136,7 +136,9 @@ impl AgentContext for WorkContext {
 
 /// Returns the variables of the daemon that are text.
 fn own_environment() -> BTreeMap<String, String> {
-    std::env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?))).collect()
+    std::env::vars_os()
+        .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
+        .collect()
 }
 
 /// Returns what other parts know: pending items, and the agents in a worktree.

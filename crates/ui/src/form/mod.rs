@@ -58,4 +58,4 @@ pub enum Outcome {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

@@ -160,7 +160,7 @@ pub(super) fn agent(view: &View<'_>, id: &str) -> Html {
     let tables = parts
         .iter()
         .filter(|(_, count)| *count > 0)
-        .map(|(room, _)| [el("h2").line(room.name()), of_agent.room(*room)].into_iter().collect());
+        .map(|(room, _)| [el("h2").line(room.name()), of_agent.room(*room, "")].into_iter().collect());
     [stuck(row.stuck.as_deref()), facts].into_iter().chain(tables).collect()
 }
 

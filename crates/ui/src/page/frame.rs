@@ -22,8 +22,8 @@ pub(super) struct Frame<'a> {
 }
 
 impl Frame<'_> {
-    /// Draws a whole page: `live` is replaced as things change, `still` stays, for a form being filled in.
-    pub(super) fn document(&self, view: &View<'_>, live: Html, still: Html) -> String {
+    /// Draws a whole page: `live` is replaced as things change; the parts before and after it stay, for forms being filled in.
+    pub(super) fn document(&self, view: &View<'_>, before: Html, live: Html, after: Html) -> String {
         let questions = view.rooms().questions.len();
         let icon = Route::Icon { has_questions: questions > 0 };
         let head = el("head").with([
@@ -43,8 +43,9 @@ impl Frame<'_> {
             el("h1").line(self.heading),
             refusal.unwrap_or_default(),
             outcome,
+            before,
             el("div").id("live").with([live]),
-            still,
+            after,
         ]);
         let header = el("header").with([
             el("p").class("brand").with([el("strong").line("hob"), line(&format!(" {}", self.project))]),
@@ -87,8 +88,10 @@ impl Frame<'_> {
             Room::Nodes => rooms.nodes.len(),
         };
         let here = self.route.room();
-        let link = |room: Room| {
-            let link = el("a").route("href", &Route::Room(room)).id(&format!("room-{}", room.name()));
+        let link = |(at, room): (usize, Room)| {
+            // The same digits as in `hob top`.
+            let link = el("a").route("href", &Route::Room(room)).attr("accesskey", &(at + 1).to_string());
+            let link = link.id(&format!("room-{}", room.name()));
             let link = if room == here { link.attr("aria-current", "page") } else { link };
             let number = match count(room) {
                 0 => Html::default(),
@@ -98,7 +101,7 @@ impl Frame<'_> {
             };
             el("li").with([link.with([line(room.name()), number])])
         };
-        el("ul").all(Room::ALL.into_iter().map(link))
+        el("ul").all(Room::ALL.into_iter().enumerate().map(link))
     }
 }
 

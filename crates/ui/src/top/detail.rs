@@ -4,6 +4,7 @@ use project::rooms::Room;
 use project::span;
 
 use super::state::{Detail, State};
+use crate::rows::call_id;
 
 /// Returns everything about the row, in lines. Texts of agents are escaped when they are drawn.
 pub(super) fn text(state: &State, open: &Detail) -> String {
@@ -57,8 +58,7 @@ pub(super) fn text(state: &State, open: &Detail) -> String {
             }
         }
         Room::Activity => {
-            let of = |call: &&project::rooms::CallRow| format!("{} {}", call.number, call.started) == open.id;
-            let Some(call) = rooms.activity.iter().find(of) else { return gone() };
+            let Some(call) = rooms.activity.iter().find(|call| call_id(call) == open.id) else { return gone() };
             text.push(format!("{} called {} {}", call.agent, call.tool, ago(call.started)));
             text.push(match (&call.outcome, call.ended) {
                 (Some(outcome), Some(ended)) => format!("{outcome} after {} ms", ended.saturating_sub(call.started)),
@@ -71,6 +71,7 @@ pub(super) fn text(state: &State, open: &Detail) -> String {
             let Some(work) = rooms.work.iter().find(|work| work.worktree == open.id) else { return gone() };
             text.push(work.worktree.clone());
             text.push(format!("branch: {}", work.branch));
+            text.push(format!("agents: {}", work.agents.join(", ")));
             text.push(format!("unfinished: {}", if work.unfinished.is_empty() { "nothing" } else { &work.unfinished }));
             text.extend(work.checks.iter().map(|checks| format!("checks: {checks}")));
             text.extend(work.issue.iter().map(|issue| format!("issue: {issue}")));
@@ -85,7 +86,11 @@ pub(super) fn text(state: &State, open: &Detail) -> String {
             text.extend(node.last.iter().map(|last| format!("last: {last}")));
             text.push(format!("\n`hob node run {}` runs it.", node.name));
         }
-        Room::Now | Room::Questions => return gone(),
+        Room::Now => {
+            text.push("what happened, newest first".to_owned());
+            text.extend(rooms.events.iter().map(|event| format!("{:<12} {}", ago(event.at), event.text)));
+        }
+        Room::Questions => return gone(),
     }
     text.join("\n")
 }

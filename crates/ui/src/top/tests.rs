@@ -4,11 +4,14 @@ use expect_test::{Expect, expect};
 use project::rooms::*;
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
+use serde_json::{Value, json};
 
 use super::draw::{Palette, draw};
 use super::picture;
 use super::state::{Action, Event, Mode, State, update};
 use crate::terminal::Key;
+
+mod tasks;
 
 const NOW: u64 = 10_000_000;
 
@@ -229,15 +232,17 @@ fn each_room_has_its_rows() {
 fn one_key_acts_on_the_chosen_row() {
     let mut state = state(rooms());
     assert_eq!(press(&mut state, "Enter"), [Action::Answer { question: "q_1".to_owned() }]);
-    let interrupt =
-        Action::Interrupt { worktree: "/home/me/shop".to_owned(), session: "main".to_owned(), eval: Some(7) };
+    let call =
+        |tool: &'static str, arguments: Value| Action::Call { worktree: "/home/me/shop".to_owned(), tool, arguments };
+    let interrupt = call("repl_interrupt", json!({"session": "main", "eval": 7}));
     assert_eq!(press(&mut state, "Down i"), std::slice::from_ref(&interrupt));
     assert_eq!(press(&mut state, "3 i"), std::slice::from_ref(&interrupt));
     assert_eq!(press(&mut state, "2 i"), [interrupt], "the only evaluation in the agent's worktree");
     // Stopping loses definitions, so it takes two keys.
     assert_eq!(press(&mut state, "3 x n"), []);
-    let stop = Action::Stop { worktree: "/home/me/shop".to_owned(), session: "main".to_owned() };
-    assert_eq!(press(&mut state, "x y"), [stop]);
+    assert_eq!(press(&mut state, "x y"), [call("repl_stop", json!({"session": "main"}))]);
+    assert_eq!(press(&mut state, "x r"), [call("repl_restart", json!({"session": "main"}))]);
+    assert_eq!(press(&mut state, "2 x y"), [], "no call of the agent is open");
     assert_eq!(press(&mut state, "q"), [Action::Quit]);
 }
 

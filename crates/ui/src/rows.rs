@@ -1,11 +1,14 @@
-//! The rows of each room as cells: which columns there are, and what each says.
+//! The rows of each room as cells, for all faces: which columns there are, and what each says.
 
-use project::rooms::{AgentState, Minute, Room, Rooms, Urgency};
+use project::rooms::{AgentState, CallRow, Minute, Room, Rooms, Urgency};
 use project::span;
+
+/// The title of the column with the last minutes, which a face may draw.
+pub(crate) const STRIP: &str = "last 15 min";
 
 /// The meaning of a cell, which decides its colour.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) enum Tone {
+pub(crate) enum Tone {
     #[default]
     Plain,
     Dim,
@@ -17,24 +20,26 @@ pub(super) enum Tone {
 
 /// A cell.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Cell {
+pub(crate) struct Cell {
     pub text: String,
     pub tone: Tone,
 }
 
 /// A column. On a narrow screen the columns with the highest rank are left out first.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Column {
+pub(crate) struct Column {
     pub title: &'static str,
     pub width: usize,
     /// True if it takes what the others leave.
     pub is_wide: bool,
     pub rank: u8,
+    /// True if its cells name their rows.
+    pub is_head: bool,
 }
 
 /// A row.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Row {
+pub(crate) struct Row {
     /// The key of the row in its room.
     pub id: String,
     pub cells: Vec<Cell>,
@@ -42,34 +47,38 @@ pub(super) struct Row {
 
 impl Row {
     /// Returns true if a cell holds the text, in any case.
-    pub(super) fn has(&self, text: &str) -> bool {
+    pub(crate) fn has(&self, text: &str) -> bool {
         self.cells.iter().any(|cell| cell.text.to_lowercase().contains(&text.to_lowercase()))
     }
 }
 
 const fn fixed(title: &'static str, width: usize, rank: u8) -> Column {
-    Column { title, width, is_wide: false, rank }
+    Column { title, width, is_wide: false, rank, is_head: false }
 }
 
 const fn wide(title: &'static str, width: usize) -> Column {
-    Column { title, width, is_wide: true, rank: 0 }
+    Column { title, width, is_wide: true, rank: 0, is_head: false }
+}
+
+const fn head(column: Column) -> Column {
+    Column { is_head: true, ..column }
 }
 
 /// Returns the columns of a room.
-pub(super) fn columns(room: Room) -> &'static [Column] {
-    const NOW: &[Column] = &[fixed("", 1, 0), wide("needs you", 20), fixed("since", 7, 1), fixed("key", 12, 2)];
+pub(crate) fn columns(room: Room) -> &'static [Column] {
+    const NOW: &[Column] = &[fixed("", 1, 0), head(wide("needs you", 20)), fixed("since", 7, 1), fixed("key", 12, 2)];
     const AGENTS: &[Column] = &[
-        fixed("agent", 14, 0),
+        head(fixed("agent", 14, 0)),
         fixed("state", 14, 0),
         fixed("for", 7, 1),
         wide("doing", 16),
-        fixed("last 15 min", 15, 3),
-        fixed("role", 10, 4),
-        fixed("program", 12, 5),
-        fixed("worktree", 18, 6),
+        fixed(STRIP, 15, 3),
+        fixed("role", 10, 5),
+        fixed("program", 12, 6),
+        fixed("worktree", 18, 4),
     ];
     const SESSIONS: &[Column] = &[
-        fixed("session", 12, 0),
+        head(fixed("session", 12, 0)),
         fixed("state", 14, 0),
         fixed("for", 7, 1),
         wide("evaluates", 16),
@@ -78,32 +87,39 @@ pub(super) fn columns(room: Room) -> &'static [Column] {
         fixed("owner", 14, 4),
         fixed("worktree", 18, 5),
     ];
-    const MAIL: &[Column] =
-        &[fixed("from", 12, 0), fixed("to", 18, 0), wide("text", 16), fixed("priority", 8, 2), fixed("age", 7, 1)];
+    const MAIL: &[Column] = &[
+        fixed("from", 12, 0),
+        fixed("to", 18, 0),
+        head(wide("text", 16)),
+        fixed("priority", 8, 2),
+        fixed("age", 7, 1),
+    ];
     const QUESTIONS: &[Column] = &[
         fixed("agent", 14, 0),
-        wide("question", 20),
+        head(wide("question", 20)),
         fixed("asked", 7, 1),
         fixed("left", 7, 0),
-        fixed("danger", 6, 2),
+        fixed("danger", 12, 2),
     ];
     const ACTIVITY: &[Column] = &[
         fixed("agent", 14, 0),
-        fixed("tool", 18, 0),
+        head(fixed("tool", 18, 0)),
         wide("arguments", 16),
         fixed("result", 10, 1),
         fixed("took", 7, 2),
         fixed("age", 7, 3),
     ];
     const WORK: &[Column] = &[
-        fixed("worktree", 22, 0),
-        fixed("branch", 18, 0),
-        wide("unfinished", 16),
+        head(fixed("worktree", 18, 0)),
+        fixed("branch", 16, 0),
+        wide("agents", 10),
+        fixed("unfinished", 20, 1),
+        fixed("pull request", 12, 4),
         fixed("checks", 8, 2),
         fixed("issue", 16, 3),
     ];
     const NODES: &[Column] = &[
-        fixed("node", 16, 0),
+        head(fixed("node", 16, 0)),
         fixed("model", 14, 1),
         fixed("calls", 6, 0),
         fixed("tokens", 8, 2),
@@ -135,7 +151,7 @@ fn toned(text: impl Into<String>, tone: Tone) -> Cell {
 }
 
 /// Returns the rows of a room.
-pub(super) fn rows(rooms: &Rooms, room: Room, now: u64) -> Vec<Row> {
+pub(crate) fn rows(rooms: &Rooms, room: Room, now: u64) -> Vec<Row> {
     let age = |since: u64| if since == 0 { String::new() } else { span(now.saturating_sub(since) / 1000) };
     let row = |id: &str, cells: Vec<Cell>| Row { id: id.to_owned(), cells };
     match room {
@@ -181,9 +197,10 @@ pub(super) fn rows(rooms: &Rooms, room: Room, now: u64) -> Vec<Row> {
                 let about = session.stuck.as_deref().or(session.reason.as_deref()).unwrap_or(&session.code);
                 let tone = match (session.stuck.is_some(), session.state.as_str()) {
                     (true, _) | (_, "crashed" | "killed" | "uninterruptible") => Tone::Alarm,
-                    (_, "running" | "interrupting" | "starting") => Tone::Busy,
+                    (_, "hung" | "cannot_start" | "over_budget") => Tone::Alarm,
+                    (_, "running" | "interrupting" | "starting" | "loading") => Tone::Busy,
                     (_, "waiting_for_input") => Tone::Waiting,
-                    (_, "idle") => Tone::Good,
+                    (_, "idle" | "ready") => Tone::Good,
                     _ => Tone::Dim,
                 };
                 let eval = session.eval.map(|eval| format!("#{eval} ")).unwrap_or_default();
@@ -228,13 +245,15 @@ pub(super) fn rows(rooms: &Rooms, room: Room, now: u64) -> Vec<Row> {
         Room::Questions => {
             let of = |question: &project::rooms::QuestionRow| {
                 let tone = if question.danger == "high" || question.urgent { Tone::Alarm } else { Tone::Waiting };
+                let danger =
+                    if question.urgent { format!("{}, urgent", question.danger) } else { question.danger.clone() };
                 let left = span(question.expires_at.saturating_sub(now) / 1000);
                 let cells = vec![
                     plain(&question.agent),
                     toned(&question.title, tone),
                     dim(age(question.asked_at)),
                     plain(left),
-                    dim(&question.danger),
+                    toned(danger, if tone == Tone::Alarm { tone } else { Tone::Dim }),
                 ];
                 row(&question.id, cells)
             };
@@ -257,7 +276,7 @@ pub(super) fn rows(rooms: &Rooms, room: Room, now: u64) -> Vec<Row> {
                     dim(took),
                     dim(age(call.started)),
                 ];
-                row(&format!("{} {}", call.number, call.started), cells)
+                row(&call_id(call), cells)
             };
             rooms.activity.iter().map(of).collect()
         }
@@ -266,7 +285,9 @@ pub(super) fn rows(rooms: &Rooms, room: Room, now: u64) -> Vec<Row> {
                 let cells = vec![
                     plain(last_part(&work.worktree)),
                     plain(&work.branch),
+                    plain(work.agents.join(", ")),
                     plain(&work.unfinished),
+                    dim(work.pull_request.as_deref().unwrap_or_default()),
                     dim(work.checks.as_deref().unwrap_or_default()),
                     dim(work.issue.as_deref().unwrap_or_default()),
                 ];
@@ -290,6 +311,11 @@ pub(super) fn rows(rooms: &Rooms, room: Room, now: u64) -> Vec<Row> {
             rooms.nodes.iter().map(of).collect()
         }
     }
+}
+
+/// Returns the id of the row of a call. A number belongs to one daemon.
+pub(crate) fn call_id(call: &CallRow) -> String {
+    format!("{} {}", call.number, call.started)
 }
 
 fn state_tone(state: AgentState) -> Tone {
