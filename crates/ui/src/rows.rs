@@ -221,10 +221,7 @@ pub(crate) fn rows(rooms: &Rooms, room: Room, now: u64) -> Vec<Row> {
         }
         Room::Mail => {
             let of = |message: &project::rooms::MailRow| {
-                let to = message.to.iter().map(|to| match to.state.as_str() {
-                    "read" | "acked" => to.name.clone(),
-                    state => format!("{} ({})", to.name, state.replace('_', " ")),
-                });
+                let to = message.to.iter().map(|to| format!("{} ({})", to.name, to.state.replace('_', " ")));
                 let tone = match (message.stuck.is_some(), message.priority.as_str()) {
                     (true, _) => Tone::Alarm,
                     (_, "critical") => Tone::Waiting,

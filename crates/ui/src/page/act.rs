@@ -11,14 +11,14 @@ use serde_json::{Value, json};
 
 use super::Site;
 use super::daemon::Daemon;
-use super::form::{self, Problem};
+use super::form;
 use super::gate::Refusal;
 use super::response::{Answer, html, refused, see};
 use super::route::Route;
 use super::show::{self, Filled, Loaded};
 use super::write;
 use crate::feed;
-use crate::form::{Draft, Question};
+use crate::form::{Draft, Problem, Question, values};
 
 const FOREIGN: Refusal = Refusal::new(
     StatusCode::FORBIDDEN,
@@ -126,7 +126,7 @@ fn send(daemon: &Daemon, id: &str, declines: bool, pairs: &[(String, String)]) -
         return Err(closed(value.clone(), &why));
     }
     if !declines {
-        params["values"] = form::values(&question, &draft).map_err(rejected)?.into();
+        params["values"] = values(&question, &draft).map_err(rejected)?.into();
     }
     daemon.answer(id, &params).map(drop).map_err(|error| {
         let (message, data) = match error {

@@ -5,11 +5,11 @@ use project::{span, visible};
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::form::{self, Problem};
+use super::form;
 use super::html::{Html, el, line, link, notice, remark, text};
 use super::rooms::{View, name, state_class, stuck};
 use super::route::Route;
-use crate::form::{Draft, Field, Question};
+use crate::form::{Draft, Field, Problem, Question, label};
 
 /// Output of a session.
 #[derive(Debug, Clone, Default)]
@@ -44,7 +44,7 @@ pub(super) fn standing(view: &View<'_>, question: &Value) -> Html {
     let values = fields.filter_map(|field| {
         let field = Field::deserialize(field).ok()?;
         let value = question["values"].get(&field.id)?;
-        Some(form::entry(&field, &form::label(&field, value)))
+        Some(form::entry(&field, &label(&field, value)))
     });
     let note = question["note"].as_str().map(|note| format!("Comment: {note}"));
     let lines: Vec<Html> = values.chain(note).map(|row| el("li").text(&row)).collect();

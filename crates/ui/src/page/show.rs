@@ -12,7 +12,6 @@ use tokio::sync::mpsc;
 
 use super::daemon::{Daemon, LastState};
 use super::detail::{self, Output};
-use super::form::{self, Problem};
 use super::frame::Frame;
 use super::gate::Refusal;
 use super::html::{Html, el, line, notice};
@@ -21,7 +20,7 @@ use super::rooms::View;
 use super::route::Route;
 use super::{Site, response, write};
 use crate::feed;
-use crate::form::{Draft, Question};
+use crate::form::{Draft, Problem, Question, defaults};
 use crate::letter::Letter;
 
 /// The interval at which ages are drawn again.
@@ -105,7 +104,7 @@ pub(super) fn document(site: &Site, route: &Route, loaded: &Loaded, filled: Opti
     let still = match loaded {
         Loaded::Question(value) if value["open"] == true => match Question::deserialize(value) {
             Ok(question) => {
-                let draft = filled.map_or_else(|| form::defaults(&question), |filled| filled.draft.clone());
+                let draft = filled.map_or_else(|| defaults(&question), |filled| filled.draft.clone());
                 detail::question(&view, &question, &draft, filled.map(|filled| &filled.problem))
             }
             Err(error) => line(&format!("This question cannot be shown: {error}")),
