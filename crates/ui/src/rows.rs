@@ -1,6 +1,6 @@
 //! The rows of each room as cells, for all faces: which columns there are, and what each says.
 
-use project::rooms::{AgentState, CallRow, Minute, Room, Rooms, Urgency};
+use project::rooms::{AgentState, CallRow, MailRow, Minute, QuestionRow, Room, Rooms, Urgency};
 use project::span;
 
 /// The title of the column with the last minutes, which a face may draw.
@@ -49,6 +49,12 @@ impl Row {
     /// Returns true if a cell holds the text, in any case.
     pub(crate) fn has(&self, text: &str) -> bool {
         self.cells.iter().any(|cell| cell.text.to_lowercase().contains(&text.to_lowercase()))
+    }
+
+    /// Returns all cells in one line.
+    pub(crate) fn line(&self) -> String {
+        let texts = self.cells.iter().map(|cell| cell.text.as_str()).filter(|text| !text.is_empty());
+        texts.collect::<Vec<_>>().join("  ")
     }
 }
 
@@ -221,7 +227,6 @@ pub(crate) fn rows(rooms: &Rooms, room: Room, now: u64) -> Vec<Row> {
         }
         Room::Mail => {
             let of = |message: &project::rooms::MailRow| {
-                let to = message.to.iter().map(|to| format!("{} ({})", to.name, to.state.replace('_', " ")));
                 let tone = match (message.stuck.is_some(), message.priority.as_str()) {
                     (true, _) => Tone::Alarm,
                     (_, "critical") => Tone::Waiting,
@@ -230,7 +235,7 @@ pub(crate) fn rows(rooms: &Rooms, room: Room, now: u64) -> Vec<Row> {
                 };
                 let cells = vec![
                     plain(&message.from),
-                    plain(to.collect::<Vec<_>>().join(", ")),
+                    plain(recipients(message)),
                     toned(message.stuck.as_ref().unwrap_or(&message.text), tone),
                     dim(&message.priority),
                     dim(age(message.sent)),
@@ -307,6 +312,27 @@ pub(crate) fn rows(rooms: &Rooms, room: Room, now: u64) -> Vec<Row> {
             };
             rooms.nodes.iter().map(of).collect()
         }
+    }
+}
+
+/// Returns the recipients of a message with their states.
+pub(crate) fn recipients(message: &MailRow) -> String {
+    let to = message.to.iter().map(|to| format!("{} ({})", to.name, to.state.replace('_', " ")));
+    to.collect::<Vec<_>>().join(", ")
+}
+
+/// Returns the questions, sessions, latest calls and messages of an agent.
+pub(crate) fn of_agent(rooms: &Rooms, id: &str) -> Rooms {
+    let Some(agent) = rooms.agents.iter().find(|agent| agent.id == id) else { return Rooms::default() };
+    let is_it = |other: &str| other == agent.id || (!agent.name.is_empty() && other == agent.name);
+    let asks = |question: &&QuestionRow| agent.pids.contains(&question.pid) || is_it(&question.agent);
+    let has_mail = |mail: &&MailRow| is_it(&mail.from) || mail.to.iter().any(|to| is_it(&to.name));
+    Rooms {
+        questions: rooms.questions.iter().filter(asks).cloned().collect(),
+        sessions: rooms.sessions.iter().filter(|session| is_it(&session.owner)).cloned().collect(),
+        activity: rooms.activity.iter().filter(|call| call.agent == agent.id).take(20).cloned().collect(),
+        mail: rooms.mail.iter().filter(has_mail).cloned().collect(),
+        ..Rooms::default()
     }
 }
 

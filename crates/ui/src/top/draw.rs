@@ -77,10 +77,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, state: &State, palette: Palette) {
         Mode::Write(writing) => cursor = write(frame, body, writing),
         Mode::Go(editor) => {
             let found = matches(state, editor.text());
-            let line = |(room, row): &(Room, Row)| {
-                let cells: Vec<&str> = row.cells.iter().take(4).map(|cell| cell.text.as_str()).collect();
-                fit(&format!("{:<10} {}", room.name(), cells.join("  ")), width)
-            };
+            let line = |(room, row): &(Room, Row)| format!("{:<10} {}", room.name(), row.line());
             paragraph(frame, body, &found.iter().map(line).collect::<Vec<_>>(), 0);
         }
         _ => table(frame, body, state, palette),
