@@ -1,6 +1,9 @@
 //! The rows of each room as cells, for all faces: which columns there are, and what each says.
 
-use project::rooms::{AgentState, CallRow, MailRow, Minute, QuestionRow, Room, Rooms, Urgency};
+use project::rooms::{
+    AgentRow, AgentState, CallRow, MailRow, Minute, Need, NodeRow, QuestionRow, Room, Rooms, SessionRow, Urgency,
+    WorkRow,
+};
 use project::span;
 
 /// The title of the column with the last minutes, which a face may draw.
@@ -30,9 +33,9 @@ pub(crate) struct Cell {
 pub(crate) struct Column {
     pub title: &'static str,
     pub width: usize,
+    pub rank: u8,
     /// True if it takes what the others leave.
     pub is_wide: bool,
-    pub rank: u8,
     /// True if its cells name their rows.
     pub is_head: bool,
 }
@@ -58,89 +61,179 @@ impl Row {
     }
 }
 
-const fn fixed(title: &'static str, width: usize, rank: u8) -> Column {
-    Column { title, width, is_wide: false, rank, is_head: false }
+/// A column with the way to its cell, which depends on the row and the time.
+struct Drawn<R>(Column, fn(&R, u64) -> Cell);
+
+const fn fixed<R>(title: &'static str, width: usize, rank: u8, cell: fn(&R, u64) -> Cell) -> Drawn<R> {
+    Drawn(Column { title, width, rank, is_wide: false, is_head: false }, cell)
 }
 
-const fn wide(title: &'static str, width: usize) -> Column {
-    Column { title, width, is_wide: true, rank: 0, is_head: false }
+const fn wide<R>(title: &'static str, width: usize, cell: fn(&R, u64) -> Cell) -> Drawn<R> {
+    Drawn(Column { title, width, rank: 0, is_wide: true, is_head: false }, cell)
 }
 
-const fn head(column: Column) -> Column {
-    Column { is_head: true, ..column }
+impl<R> Drawn<R> {
+    /// Makes the column the one that names the rows.
+    const fn head(self) -> Drawn<R> {
+        Drawn(Column { is_head: true, ..self.0 }, self.1)
+    }
 }
+
+const NOW: &[Drawn<Need>] = &[
+    fixed("", 1, 0, |need, _| match need.urgency {
+        Urgency::Critical => toned("!", Tone::Alarm),
+        Urgency::High => toned("?", Tone::Waiting),
+        Urgency::Normal => toned("×", Tone::Alarm),
+        Urgency::Low => plain("·"),
+    }),
+    wide("needs you", 20, |need, _| match need.urgency {
+        Urgency::Critical | Urgency::Normal => toned(&need.text, Tone::Alarm),
+        Urgency::High => toned(&need.text, Tone::Waiting),
+        Urgency::Low => plain(&need.text),
+    })
+    .head(),
+    fixed("since", 7, 1, |need, now| age(need.since, now)),
+    fixed("key", 12, 2, |need, _| dim(&need.action)),
+];
+
+const AGENTS: &[Drawn<AgentRow>] = &[
+    fixed("agent", 14, 0, |agent, _| plain(if agent.name.is_empty() { &agent.id } else { &agent.name })).head(),
+    fixed("state", 14, 0, |agent, _| {
+        let tone = match agent.state {
+            AgentState::Working => Tone::Busy,
+            AgentState::WaitingForYou => Tone::Waiting,
+            AgentState::WaitingForMail | AgentState::Idle => Tone::Good,
+            AgentState::Gone => Tone::Dim,
+        };
+        toned(agent.state.name(), tone)
+    }),
+    fixed("for", 7, 1, |agent, now| age(agent.since, now)),
+    wide("doing", 16, |agent, _| match &agent.stuck {
+        Some(why) => toned(why, Tone::Alarm),
+        None => plain(agent.doing.as_deref().unwrap_or_default()),
+    }),
+    fixed(STRIP, 15, 3, |agent, _| dim(agent.strip.iter().map(|minute| strip_mark(*minute)).collect::<String>())),
+    fixed("role", 10, 5, |agent, _| dim(&agent.role)),
+    fixed("program", 12, 6, |agent, _| dim(&agent.program)),
+    fixed("worktree", 18, 4, |agent, _| dim(last_part(&agent.worktree))),
+];
+
+const SESSIONS: &[Drawn<SessionRow>] = &[
+    fixed("session", 12, 0, |session, _| plain(&session.name)).head(),
+    fixed("state", 14, 0, |session, _| {
+        let tone = match (session.stuck.is_some(), session.state.as_str()) {
+            (true, _) | (_, "crashed" | "killed" | "uninterruptible") => Tone::Alarm,
+            (_, "hung" | "cannot_start" | "over_budget") => Tone::Alarm,
+            (_, "running" | "interrupting" | "starting" | "loading") => Tone::Busy,
+            (_, "waiting_for_input") => Tone::Waiting,
+            (_, "idle" | "ready") => Tone::Good,
+            _ => Tone::Dim,
+        };
+        toned(session.state.replace('_', " "), tone)
+    }),
+    fixed("for", 7, 1, |session, now| age(session.running_since.unwrap_or(session.since), now)),
+    wide("evaluates", 16, |session, _| {
+        let about = session.stuck.as_deref().or(session.reason.as_deref()).unwrap_or(&session.code);
+        plain(session.eval.map(|eval| format!("#{eval} ")).unwrap_or_default() + about)
+    }),
+    fixed("memory", 8, 2, |session, _| dim(session.memory_mib.map(|mib| format!("{mib} MiB")).unwrap_or_default())),
+    fixed("profile", 8, 3, |session, _| dim(&session.profile)),
+    fixed("owner", 14, 4, |session, _| dim(&session.owner)),
+    fixed("worktree", 18, 5, |session, _| dim(last_part(&session.worktree))),
+];
+
+const MAIL: &[Drawn<MailRow>] = &[
+    fixed("from", 12, 0, |message, _| plain(&message.from)),
+    fixed("to", 18, 0, |message, _| plain(recipients(message))),
+    wide("text", 16, |message, _| match &message.stuck {
+        Some(why) => toned(why, Tone::Alarm),
+        None if message.priority == "critical" || message.is_unread_by_user() => toned(&message.text, Tone::Waiting),
+        None => plain(&message.text),
+    })
+    .head(),
+    fixed("priority", 8, 2, |message, _| dim(&message.priority)),
+    fixed("age", 7, 1, |message, now| age(message.sent, now)),
+];
+
+const QUESTIONS: &[Drawn<QuestionRow>] = &[
+    fixed("agent", 14, 0, |question, _| plain(&question.agent)),
+    wide("question", 20, |question, _| toned(&question.title, question_tone(question))).head(),
+    fixed("asked", 7, 1, |question, now| age(question.asked_at, now)),
+    fixed("left", 7, 0, |question, now| plain(span(question.expires_at.saturating_sub(now) / 1000))),
+    fixed("danger", 12, 2, |question, _| match question.urgent {
+        true => toned(format!("{}, urgent", question.danger), Tone::Alarm),
+        false if question.danger == "high" => toned("high", Tone::Alarm),
+        false => dim(&question.danger),
+    }),
+];
+
+const ACTIVITY: &[Drawn<CallRow>] = &[
+    fixed("agent", 14, 0, |call, _| plain(&call.agent)),
+    fixed("tool", 18, 0, |call, _| plain(&call.tool)).head(),
+    wide("arguments", 16, |call, _| dim(&call.arguments)),
+    fixed("result", 10, 1, |call, _| match (&call.stuck, call.outcome.as_deref()) {
+        (Some(_), _) => toned("stuck", Tone::Alarm),
+        (None, None) => toned("open", Tone::Busy),
+        (None, Some("done")) => toned("done", Tone::Good),
+        (None, Some(other)) => toned(other, Tone::Waiting),
+    }),
+    fixed("took", 7, 2, |call, _| dim(call.ended.map(|at| took(at.saturating_sub(call.started))).unwrap_or_default())),
+    fixed("age", 7, 3, |call, now| age(call.started, now)),
+];
+
+const WORK: &[Drawn<WorkRow>] = &[
+    fixed("worktree", 18, 0, |work, _| plain(last_part(&work.worktree))).head(),
+    fixed("branch", 16, 0, |work, _| plain(&work.branch)),
+    wide("agents", 10, |work, _| plain(work.agents.join(", "))),
+    fixed("unfinished", 20, 1, |work, _| plain(&work.unfinished)),
+    fixed("pull request", 12, 4, |work, _| dim(work.pull_request.as_deref().unwrap_or_default())),
+    fixed("checks", 8, 2, |work, _| dim(work.checks.as_deref().unwrap_or_default())),
+    fixed("issue", 16, 3, |work, _| dim(work.issue.as_deref().unwrap_or_default())),
+];
+
+const NODES: &[Drawn<NodeRow>] = &[
+    fixed("node", 16, 0, |node, _| plain(&node.name)).head(),
+    fixed("model", 14, 1, |node, _| dim(&node.model)),
+    fixed("calls", 6, 0, |node, _| plain(node.calls.to_string())),
+    fixed("tokens", 8, 2, |node, _| dim(node.tokens.to_string())),
+    fixed("failed", 6, 0, |node, _| {
+        toned(node.failures.to_string(), if node.failures > 0 { Tone::Alarm } else { Tone::Dim })
+    }),
+    wide("last", 10, |node, _| plain(node.last.as_deref().unwrap_or_default())),
+];
 
 /// Returns the columns of a room.
-pub(crate) fn columns(room: Room) -> &'static [Column] {
-    const NOW: &[Column] = &[fixed("", 1, 0), head(wide("needs you", 20)), fixed("since", 7, 1), fixed("key", 12, 2)];
-    const AGENTS: &[Column] = &[
-        head(fixed("agent", 14, 0)),
-        fixed("state", 14, 0),
-        fixed("for", 7, 1),
-        wide("doing", 16),
-        fixed(STRIP, 15, 3),
-        fixed("role", 10, 5),
-        fixed("program", 12, 6),
-        fixed("worktree", 18, 4),
-    ];
-    const SESSIONS: &[Column] = &[
-        head(fixed("session", 12, 0)),
-        fixed("state", 14, 0),
-        fixed("for", 7, 1),
-        wide("evaluates", 16),
-        fixed("memory", 8, 2),
-        fixed("profile", 8, 3),
-        fixed("owner", 14, 4),
-        fixed("worktree", 18, 5),
-    ];
-    const MAIL: &[Column] = &[
-        fixed("from", 12, 0),
-        fixed("to", 18, 0),
-        head(wide("text", 16)),
-        fixed("priority", 8, 2),
-        fixed("age", 7, 1),
-    ];
-    const QUESTIONS: &[Column] = &[
-        fixed("agent", 14, 0),
-        head(wide("question", 20)),
-        fixed("asked", 7, 1),
-        fixed("left", 7, 0),
-        fixed("danger", 12, 2),
-    ];
-    const ACTIVITY: &[Column] = &[
-        fixed("agent", 14, 0),
-        head(fixed("tool", 18, 0)),
-        wide("arguments", 16),
-        fixed("result", 10, 1),
-        fixed("took", 7, 2),
-        fixed("age", 7, 3),
-    ];
-    const WORK: &[Column] = &[
-        head(fixed("worktree", 18, 0)),
-        fixed("branch", 16, 0),
-        wide("agents", 10),
-        fixed("unfinished", 20, 1),
-        fixed("pull request", 12, 4),
-        fixed("checks", 8, 2),
-        fixed("issue", 16, 3),
-    ];
-    const NODES: &[Column] = &[
-        head(fixed("node", 16, 0)),
-        fixed("model", 14, 1),
-        fixed("calls", 6, 0),
-        fixed("tokens", 8, 2),
-        fixed("failed", 6, 0),
-        wide("last", 10),
-    ];
+pub(crate) fn columns(room: Room) -> Vec<Column> {
+    fn columns<R>(drawn: &[Drawn<R>]) -> Vec<Column> {
+        drawn.iter().map(|drawn| drawn.0).collect()
+    }
     match room {
-        Room::Now => NOW,
-        Room::Agents => AGENTS,
-        Room::Sessions => SESSIONS,
-        Room::Mail => MAIL,
-        Room::Questions => QUESTIONS,
-        Room::Activity => ACTIVITY,
-        Room::Work => WORK,
-        Room::Nodes => NODES,
+        Room::Now => columns(NOW),
+        Room::Agents => columns(AGENTS),
+        Room::Sessions => columns(SESSIONS),
+        Room::Mail => columns(MAIL),
+        Room::Questions => columns(QUESTIONS),
+        Room::Activity => columns(ACTIVITY),
+        Room::Work => columns(WORK),
+        Room::Nodes => columns(NODES),
+    }
+}
+
+/// Returns the rows of a room.
+pub(crate) fn rows(rooms: &Rooms, room: Room, now: u64) -> Vec<Row> {
+    fn rows<R>(rows: &[R], drawn: &[Drawn<R>], now: u64, id: impl Fn(&R) -> String) -> Vec<Row> {
+        let row = |row| Row { id: id(row), cells: drawn.iter().map(|Drawn(_, cell)| cell(row, now)).collect() };
+        rows.iter().map(row).collect()
+    }
+    match room {
+        Room::Now => rows(&rooms.now, NOW, now, |need| need.id.clone()),
+        Room::Agents => rows(&rooms.agents, AGENTS, now, |agent| agent.id.clone()),
+        Room::Sessions => rows(&rooms.sessions, SESSIONS, now, |session| session.id.clone()),
+        Room::Mail => rows(&rooms.mail, MAIL, now, |message| message.id.clone()),
+        Room::Questions => rows(&rooms.questions, QUESTIONS, now, |question| question.id.clone()),
+        Room::Activity => rows(&rooms.activity, ACTIVITY, now, call_id),
+        Room::Work => rows(&rooms.work, WORK, now, |work| work.worktree.clone()),
+        Room::Nodes => rows(&rooms.nodes, NODES, now, |node| format!("{} {}", node.worktree, node.name)),
     }
 }
 
@@ -156,163 +249,12 @@ fn toned(text: impl Into<String>, tone: Tone) -> Cell {
     Cell { text: text.into(), tone }
 }
 
-/// Returns the rows of a room.
-pub(crate) fn rows(rooms: &Rooms, room: Room, now: u64) -> Vec<Row> {
-    let age = |since: u64| if since == 0 { String::new() } else { span(now.saturating_sub(since) / 1000) };
-    let row = |id: &str, cells: Vec<Cell>| Row { id: id.to_owned(), cells };
-    match room {
-        Room::Now => {
-            let of = |need: &project::rooms::Need| {
-                let tone = match need.urgency {
-                    Urgency::Critical => Tone::Alarm,
-                    Urgency::High => Tone::Waiting,
-                    Urgency::Normal => Tone::Alarm,
-                    Urgency::Low => Tone::Plain,
-                };
-                let mark = match need.urgency {
-                    Urgency::Critical => "!",
-                    Urgency::High => "?",
-                    Urgency::Normal => "×",
-                    Urgency::Low => "·",
-                };
-                let cells = vec![toned(mark, tone), toned(&need.text, tone), dim(age(need.since)), dim(&need.action)];
-                row(&need.id, cells)
-            };
-            rooms.now.iter().map(of).collect()
-        }
-        Room::Agents => {
-            let of = |agent: &project::rooms::AgentRow| {
-                let doing = agent.stuck.as_deref().or(agent.doing.as_deref()).unwrap_or_default();
-                let tone = if agent.stuck.is_some() { Tone::Alarm } else { Tone::Plain };
-                let cells = vec![
-                    plain(&agent.name),
-                    toned(agent.state.name(), state_tone(agent.state)),
-                    dim(age(agent.since)),
-                    toned(doing, tone),
-                    dim(agent.strip.iter().map(|minute| strip_mark(*minute)).collect::<String>()),
-                    dim(&agent.role),
-                    dim(&agent.program),
-                    dim(last_part(&agent.worktree)),
-                ];
-                row(&agent.id, cells)
-            };
-            rooms.agents.iter().map(of).collect()
-        }
-        Room::Sessions => {
-            let of = |session: &project::rooms::SessionRow| {
-                let about = session.stuck.as_deref().or(session.reason.as_deref()).unwrap_or(&session.code);
-                let tone = match (session.stuck.is_some(), session.state.as_str()) {
-                    (true, _) | (_, "crashed" | "killed" | "uninterruptible") => Tone::Alarm,
-                    (_, "hung" | "cannot_start" | "over_budget") => Tone::Alarm,
-                    (_, "running" | "interrupting" | "starting" | "loading") => Tone::Busy,
-                    (_, "waiting_for_input") => Tone::Waiting,
-                    (_, "idle" | "ready") => Tone::Good,
-                    _ => Tone::Dim,
-                };
-                let eval = session.eval.map(|eval| format!("#{eval} ")).unwrap_or_default();
-                let memory = session.memory_mib.map(|mib| format!("{mib} MiB")).unwrap_or_default();
-                let cells = vec![
-                    plain(&session.name),
-                    toned(session.state.replace('_', " "), tone),
-                    dim(age(session.running_since.unwrap_or(session.since))),
-                    plain(format!("{eval}{about}")),
-                    dim(memory),
-                    dim(&session.profile),
-                    dim(&session.owner),
-                    dim(last_part(&session.worktree)),
-                ];
-                row(&session.id, cells)
-            };
-            rooms.sessions.iter().map(of).collect()
-        }
-        Room::Mail => {
-            let of = |message: &project::rooms::MailRow| {
-                let tone = match (message.stuck.is_some(), message.priority.as_str()) {
-                    (true, _) => Tone::Alarm,
-                    (_, "critical") => Tone::Waiting,
-                    _ if message.is_unread_by_user() => Tone::Waiting,
-                    _ => Tone::Plain,
-                };
-                let cells = vec![
-                    plain(&message.from),
-                    plain(recipients(message)),
-                    toned(message.stuck.as_ref().unwrap_or(&message.text), tone),
-                    dim(&message.priority),
-                    dim(age(message.sent)),
-                ];
-                row(&message.id, cells)
-            };
-            rooms.mail.iter().map(of).collect()
-        }
-        Room::Questions => {
-            let of = |question: &project::rooms::QuestionRow| {
-                let tone = if question.danger == "high" || question.urgent { Tone::Alarm } else { Tone::Waiting };
-                let danger =
-                    if question.urgent { format!("{}, urgent", question.danger) } else { question.danger.clone() };
-                let left = span(question.expires_at.saturating_sub(now) / 1000);
-                let cells = vec![
-                    plain(&question.agent),
-                    toned(&question.title, tone),
-                    dim(age(question.asked_at)),
-                    plain(left),
-                    toned(danger, if tone == Tone::Alarm { tone } else { Tone::Dim }),
-                ];
-                row(&question.id, cells)
-            };
-            rooms.questions.iter().map(of).collect()
-        }
-        Room::Activity => {
-            let of = |call: &project::rooms::CallRow| {
-                let (result, tone) = match (&call.stuck, call.outcome.as_deref()) {
-                    (Some(_), _) => ("stuck", Tone::Alarm),
-                    (None, None) => ("open", Tone::Busy),
-                    (None, Some("done")) => ("done", Tone::Good),
-                    (None, Some(other)) => (other, Tone::Waiting),
-                };
-                let took = call.ended.map(|ended| took(ended.saturating_sub(call.started))).unwrap_or_default();
-                let cells = vec![
-                    plain(&call.agent),
-                    plain(&call.tool),
-                    dim(&call.arguments),
-                    toned(result, tone),
-                    dim(took),
-                    dim(age(call.started)),
-                ];
-                row(&call_id(call), cells)
-            };
-            rooms.activity.iter().map(of).collect()
-        }
-        Room::Work => {
-            let of = |work: &project::rooms::WorkRow| {
-                let cells = vec![
-                    plain(last_part(&work.worktree)),
-                    plain(&work.branch),
-                    plain(work.agents.join(", ")),
-                    plain(&work.unfinished),
-                    dim(work.pull_request.as_deref().unwrap_or_default()),
-                    dim(work.checks.as_deref().unwrap_or_default()),
-                    dim(work.issue.as_deref().unwrap_or_default()),
-                ];
-                row(&work.worktree, cells)
-            };
-            rooms.work.iter().map(of).collect()
-        }
-        Room::Nodes => {
-            let of = |node: &project::rooms::NodeRow| {
-                let tone = if node.failures > 0 { Tone::Alarm } else { Tone::Dim };
-                let cells = vec![
-                    plain(&node.name),
-                    dim(&node.model),
-                    plain(node.calls.to_string()),
-                    dim(node.tokens.to_string()),
-                    toned(node.failures.to_string(), tone),
-                    plain(node.last.as_deref().unwrap_or_default()),
-                ];
-                row(&format!("{} {}", node.worktree, node.name), cells)
-            };
-            rooms.nodes.iter().map(of).collect()
-        }
-    }
+fn age(since: u64, now: u64) -> Cell {
+    dim(if since == 0 { String::new() } else { span(now.saturating_sub(since) / 1000) })
+}
+
+fn question_tone(question: &QuestionRow) -> Tone {
+    if question.danger == "high" || question.urgent { Tone::Alarm } else { Tone::Waiting }
 }
 
 /// Returns the recipients of a message with their states.
@@ -339,15 +281,6 @@ pub(crate) fn of_agent(rooms: &Rooms, id: &str) -> Rooms {
 /// Returns the id of the row of a call. A number belongs to one daemon.
 pub(crate) fn call_id(call: &CallRow) -> String {
     format!("{} {}", call.number, call.started)
-}
-
-fn state_tone(state: AgentState) -> Tone {
-    match state {
-        AgentState::Working => Tone::Busy,
-        AgentState::WaitingForYou => Tone::Waiting,
-        AgentState::WaitingForMail | AgentState::Idle => Tone::Good,
-        AgentState::Gone => Tone::Dim,
-    }
 }
 
 fn strip_mark(minute: Minute) -> char {

@@ -36,7 +36,8 @@ pub(super) fn text(state: &State, open: &Detail) -> String {
         room => {
             let all = rows::rows(rooms, room, state.now);
             let Some(row) = all.iter().find(|row| row.id == open.id) else { return gone() };
-            let named = rows::columns(room).iter().zip(&row.cells).filter(|(_, cell)| !cell.text.is_empty());
+            let columns = rows::columns(room);
+            let named = columns.iter().zip(&row.cells).filter(|(_, cell)| !cell.text.is_empty());
             text.extend(named.map(|(column, cell)| format!("{:<12} {}", column.title, cell.text)));
             text.extend((room == Room::Work).then(|| format!("\n`hob brief` in {} has more.", open.id)));
             if room == Room::Agents {

@@ -159,8 +159,9 @@ fn table(frame: &mut Frame<'_>, area: Rect, state: &State, palette: Palette) {
     let events = if state.room == Room::Now { EVENTS + 2 } else { 0 };
     let height = usize::from(area.height).saturating_sub(1 + events).max(1);
     state.height.set(height);
-    let columns = layout(rows::columns(state.room), width);
-    let head = columns.iter().map(|(at, width)| pad(rows::columns(state.room)[*at].title, *width));
+    let titled = rows::columns(state.room);
+    let columns = layout(&titled, width);
+    let head = columns.iter().map(|(at, width)| pad(titled[*at].title, *width));
     frame.render_widget(Line::styled(head.collect::<Vec<_>>().join(" "), DIM), line(0));
     if rows.is_empty() {
         let text = if state.filter.text().is_empty() { state.room.when_empty() } else { "No row matches the filter." };
