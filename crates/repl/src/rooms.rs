@@ -2,7 +2,6 @@
 
 use std::collections::HashMap;
 use std::fs;
-use std::time::Instant;
 
 use parking_lot::Mutex;
 use project::journal;
@@ -124,7 +123,7 @@ mod tests {
     #[test]
     fn a_busy_process_is_seen() {
         let mut child = std::process::Command::new("sh").args(["-c", "while :; do :; done"]).spawn().unwrap();
-        let began = Instant::now();
+        let began = std::time::Instant::now();
         // The child is in this test's group, whose time only grows.
         while processor_time(child.id()) < 20 {
             assert!(began.elapsed().as_secs() < 60);

@@ -72,11 +72,9 @@ const fn wide<R>(title: &'static str, width: usize, cell: fn(&R, u64) -> Cell) -
     Drawn(Column { title, width, rank: 0, is_wide: true, is_head: false }, cell)
 }
 
-impl<R> Drawn<R> {
-    /// Makes the column the one that names the rows.
-    const fn head(self) -> Drawn<R> {
-        Drawn(Column { is_head: true, ..self.0 }, self.1)
-    }
+/// Makes a column the one that names the rows.
+const fn head<R>(drawn: Drawn<R>) -> Drawn<R> {
+    Drawn(Column { is_head: true, ..drawn.0 }, drawn.1)
 }
 
 const NOW: &[Drawn<Need>] = &[
@@ -86,18 +84,17 @@ const NOW: &[Drawn<Need>] = &[
         Urgency::Normal => toned("×", Tone::Alarm),
         Urgency::Low => plain("·"),
     }),
-    wide("needs you", 20, |need, _| match need.urgency {
+    head(wide("needs you", 20, |need, _| match need.urgency {
         Urgency::Critical | Urgency::Normal => toned(&need.text, Tone::Alarm),
         Urgency::High => toned(&need.text, Tone::Waiting),
         Urgency::Low => plain(&need.text),
-    })
-    .head(),
+    })),
     fixed("since", 7, 1, |need, now| age(need.since, now)),
     fixed("key", 12, 2, |need, _| dim(&need.action)),
 ];
 
 const AGENTS: &[Drawn<AgentRow>] = &[
-    fixed("agent", 14, 0, |agent, _| plain(if agent.name.is_empty() { &agent.id } else { &agent.name })).head(),
+    head(fixed("agent", 14, 0, |agent, _| plain(if agent.name.is_empty() { &agent.id } else { &agent.name }))),
     fixed("state", 14, 0, |agent, _| {
         let tone = match agent.state {
             AgentState::Working => Tone::Busy,
@@ -119,7 +116,7 @@ const AGENTS: &[Drawn<AgentRow>] = &[
 ];
 
 const SESSIONS: &[Drawn<SessionRow>] = &[
-    fixed("session", 12, 0, |session, _| plain(&session.name)).head(),
+    head(fixed("session", 12, 0, |session, _| plain(&session.name))),
     fixed("state", 14, 0, |session, _| {
         let tone = match (session.stuck.is_some(), session.state.as_str()) {
             (true, _) | (_, "crashed" | "killed" | "uninterruptible") => Tone::Alarm,
@@ -145,19 +142,18 @@ const SESSIONS: &[Drawn<SessionRow>] = &[
 const MAIL: &[Drawn<MailRow>] = &[
     fixed("from", 12, 0, |message, _| plain(&message.from)),
     fixed("to", 18, 0, |message, _| plain(recipients(message))),
-    wide("text", 16, |message, _| match &message.stuck {
+    head(wide("text", 16, |message, _| match &message.stuck {
         Some(why) => toned(why, Tone::Alarm),
         None if message.priority == "critical" || message.is_unread_by_user() => toned(&message.text, Tone::Waiting),
         None => plain(&message.text),
-    })
-    .head(),
+    })),
     fixed("priority", 8, 2, |message, _| dim(&message.priority)),
     fixed("age", 7, 1, |message, now| age(message.sent, now)),
 ];
 
 const QUESTIONS: &[Drawn<QuestionRow>] = &[
     fixed("agent", 14, 0, |question, _| plain(&question.agent)),
-    wide("question", 20, |question, _| toned(&question.title, question_tone(question))).head(),
+    head(wide("question", 20, |question, _| toned(&question.title, question_tone(question)))),
     fixed("asked", 7, 1, |question, now| age(question.asked_at, now)),
     fixed("left", 7, 0, |question, now| plain(span(question.expires_at.saturating_sub(now) / 1000))),
     fixed("danger", 12, 2, |question, _| match question.urgent {
@@ -169,7 +165,7 @@ const QUESTIONS: &[Drawn<QuestionRow>] = &[
 
 const ACTIVITY: &[Drawn<CallRow>] = &[
     fixed("agent", 14, 0, |call, _| plain(&call.agent)),
-    fixed("tool", 18, 0, |call, _| plain(&call.tool)).head(),
+    head(fixed("tool", 18, 0, |call, _| plain(&call.tool))),
     wide("arguments", 16, |call, _| dim(&call.arguments)),
     fixed("result", 10, 1, |call, _| match (&call.stuck, call.outcome.as_deref()) {
         (Some(_), _) => toned("stuck", Tone::Alarm),
@@ -182,7 +178,7 @@ const ACTIVITY: &[Drawn<CallRow>] = &[
 ];
 
 const WORK: &[Drawn<WorkRow>] = &[
-    fixed("worktree", 18, 0, |work, _| plain(last_part(&work.worktree))).head(),
+    head(fixed("worktree", 18, 0, |work, _| plain(last_part(&work.worktree)))),
     fixed("branch", 16, 0, |work, _| plain(&work.branch)),
     wide("agents", 10, |work, _| plain(work.agents.join(", "))),
     fixed("unfinished", 20, 1, |work, _| plain(&work.unfinished)),
@@ -192,7 +188,7 @@ const WORK: &[Drawn<WorkRow>] = &[
 ];
 
 const NODES: &[Drawn<NodeRow>] = &[
-    fixed("node", 16, 0, |node, _| plain(&node.name)).head(),
+    head(fixed("node", 16, 0, |node, _| plain(&node.name))),
     fixed("model", 14, 1, |node, _| dim(&node.model)),
     fixed("calls", 6, 0, |node, _| plain(node.calls.to_string())),
     fixed("tokens", 8, 2, |node, _| dim(node.tokens.to_string())),

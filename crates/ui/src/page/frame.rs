@@ -88,10 +88,8 @@ impl Frame<'_> {
             Room::Nodes => rooms.nodes.len(),
         };
         let here = self.route.room();
-        let link = |(at, room): (usize, Room)| {
-            // The same digits as in `hob top`.
-            let link = el("a").route("href", &Route::Room(room)).attr("accesskey", &(at + 1).to_string());
-            let link = link.id(&format!("room-{}", room.name()));
+        let link = |room: Room| {
+            let link = el("a").route("href", &Route::Room(room)).id(&format!("room-{}", room.name()));
             let link = if room == here { link.attr("aria-current", "page") } else { link };
             let number = match count(room) {
                 0 => Html::default(),
@@ -101,7 +99,7 @@ impl Frame<'_> {
             };
             el("li").with([link.with([line(room.name()), number])])
         };
-        el("ul").all(Room::ALL.into_iter().enumerate().map(link))
+        el("ul").all(Room::ALL.into_iter().map(link))
     }
 }
 
