@@ -116,7 +116,7 @@ const AGENTS: &[Drawn<AgentRow>] = &[
 ];
 
 const SESSIONS: &[Drawn<SessionRow>] = &[
-    head(fixed("session", 12, 0, |session, _| plain(&session.name))),
+    head(fixed("session", 14, 0, |session, _| plain(&session.name))),
     fixed("state", 14, 0, |session, _| {
         let tone = match (session.stuck.is_some(), session.state.as_str()) {
             (true, _) | (_, "crashed" | "killed" | "uninterruptible") => Tone::Alarm,
@@ -167,7 +167,7 @@ const ACTIVITY: &[Drawn<CallRow>] = &[
     fixed("agent", 14, 0, |call, _| plain(&call.agent)),
     head(fixed("tool", 18, 0, |call, _| plain(&call.tool))),
     wide("arguments", 16, |call, _| dim(&call.arguments)),
-    fixed("result", 10, 1, |call, _| match (&call.stuck, call.outcome.as_deref()) {
+    fixed("result", 16, 1, |call, _| match (&call.stuck, call.outcome.as_deref()) {
         (Some(_), _) => toned("stuck", Tone::Alarm),
         (None, None) => toned("open", Tone::Busy),
         (None, Some("done")) => toned("done", Tone::Good),

@@ -159,7 +159,7 @@ fn each_task_of_a_person_is_done_by_its_keys() {
             "See who works in which worktree" => shows(&["shop-login", "bob"]),
             "See which language server is loading" => shows(&["rust-analyzer", "loading", "43 % loaded"]),
             "See the last calls of an agent" => shows(&["find_uses", "open", "migrate"]),
-            "See today's denials" => shows(&["deny (no-push"]) && !shows(&["find_uses"]),
+            "See today's denials" => shows(&["deny (no-push)"]) && !shows(&["find_uses"]),
             "Find everything that mentions a word" => shows(&["Activity", "bob  migrate"]),
             "See which node fails" => shows(&["classify", "2"]),
             unknown => panic!("no expectation for {unknown}"),
