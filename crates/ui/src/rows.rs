@@ -143,7 +143,7 @@ const MAIL: &[Drawn<MailRow>] = &[
     fixed("from", 12, 0, |message, _| plain(&message.from)),
     fixed("to", 18, 0, |message, _| plain(recipients(message))),
     head(wide("text", 16, |message, _| match &message.stuck {
-        Some(why) => toned(why, Tone::Alarm),
+        Some(_) => toned(&message.text, Tone::Alarm),
         None if message.priority == "critical" || message.is_unread_by_user() => toned(&message.text, Tone::Waiting),
         None => plain(&message.text),
     })),

@@ -98,7 +98,7 @@ fn a_call_is_cancelled_by_keys() {
     let mut ann = agent(&project);
     let screen = Screen::run(&project, "hob top agents");
     let call = ann.start_call("repl_eval", json!({"profile": "bash", "code": "sleep 600", "wait_ms": 600_000}));
-    screen.until("sleep 600");
+    screen.until("repl_eval");
     screen.press(&["x"]);
     screen.until("Cancel the repl_eval of ann?");
     screen.press(&["y"]);

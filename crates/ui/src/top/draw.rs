@@ -247,7 +247,7 @@ fn keys(state: &State, width: usize) -> (Line<'static>, Option<usize>) {
         }
         Mode::Detail(detail) => {
             let acts = acts(detail.room);
-            (Line::styled(fit(&format!("Esc back · ↑↓ PgUp PgDn scroll{acts}"), width), DIM), None)
+            (Line::styled(fit(&format!("Esc back · 1-8 rooms · ↑↓ PgUp PgDn scroll{acts}"), width), DIM), None)
         }
         Mode::List => {
             let room = match state.room {

@@ -294,7 +294,7 @@ fn press_list(state: &mut State, key: Key) -> Vec<Action> {
         Key::Char('?') => state.mode = Mode::Help,
         Key::Char('/') => state.mode = Mode::Filter,
         Key::Escape => state.filter = Editor::default(),
-        Key::Char(digit @ '1'..='8') => state.room = Room::ALL[digit as usize - '1' as usize],
+        Key::Char(digit @ '1'..='8') => state.room = room_of(digit),
         Key::Tab | Key::Right => state.room = neighbour(state.room, 1),
         Key::BackTab | Key::Left => state.room = neighbour(state.room, Room::ALL.len() - 1),
         Key::Up | Key::Char('k') => state.choose(&rows, at.saturating_sub(1)),
@@ -307,6 +307,10 @@ fn press_list(state: &mut State, key: Key) -> Vec<Action> {
         key => return act(state, &key),
     }
     Vec::new()
+}
+
+fn room_of(digit: char) -> Room {
+    Room::ALL[digit as usize - '1' as usize]
 }
 
 fn neighbour(room: Room, by: usize) -> Room {
@@ -469,6 +473,10 @@ fn press_detail(state: &mut State, mut detail: Detail, key: Key) -> Vec<Action> 
     );
     match key {
         Key::Escape | Key::Char('q') | Key::Left => return Vec::new(),
+        Key::Char(digit @ '1'..='8') => {
+            state.room = room_of(digit);
+            return Vec::new();
+        }
         Key::Up | Key::Char('k') => detail.scroll = up(1, detail.scroll),
         Key::Down | Key::Char('j') => detail.scroll = down(1, detail.scroll),
         Key::PageUp => detail.scroll = up(page, detail.scroll),

@@ -131,29 +131,29 @@ fn now_shows_needs_and_what_happened() {
         &state(rooms()),
         80,
         &expect![[r#"
-         Now 2  Agents 2  Sessions 1  Mail 1  Questions 1  Activity  Work  Nodes
-          needs you                                                 since   key
-        ? ann asks: Delete the branch?                              30 s    answer
-        × main: no output for 5 minutes, and no processor time      7 min   interrupt
+             Now 2  Agents 2  Sessions 1  Mail 1  Questions 1  Activity  Work  Nodes
+              needs you                                                 since   key
+            ? ann asks: Delete the branch?                              30 s    answer
+            × main: no output for 5 minutes, and no processor time      7 min   interrupt
 
-        lately
-        9 s     ann asked q_1
+            lately (e shows all)
+            9 s     ann asked q_1
 
-        1 working · 1 waits for you · 1 stuck or crashed
-    "#]],
+            1 working · 1 waits for you · 1 stuck or crashed
+        "#]],
     );
     check(
         &state(Rooms::default()),
         60,
         &expect![[r#"
-         Now  Agent  Sessi  Mail  Quest  Activ  Work  Nodes
-          needs you                             since   key
-        Nothing waits for you.
+             Now  Agent  Sessi  Mail  Quest  Activ  Work  Nodes
+              needs you                             since   key
+            Nothing waits for you.
 
-        lately
+            lately (e shows all)
 
-        quiet
-    "#]],
+            quiet
+        "#]],
     );
 }
 
@@ -195,12 +195,12 @@ fn each_room_has_its_rows() {
         &state,
         80,
         &expect![[r#"
-         Now 2  Agents 2  Sessions 1  Mail 1  Questions 1  Activity  Work  Nodes
-        session      state          for     evaluates                  memory   profile
-        main         running        7 min   #7 forever (pure ())       212 MiB  ghci
+             Now 2  Agents 2  Sessions 1  Mail 1  Questions 1  Activity  Work  Nodes
+            session        state          for     evaluates                memory   profile
+            main           running        7 min   #7 forever (pure ())     212 MiB  ghci
 
-        1 working · 1 waits for you · 1 stuck or crashed
-    "#]],
+            1 working · 1 waits for you · 1 stuck or crashed
+        "#]],
     );
     press(&mut state, "4");
     check(
@@ -219,12 +219,12 @@ fn each_room_has_its_rows() {
         &state,
         80,
         &expect![[r#"
-         Now 2  Agents 2  Sessions 1  Mail 1  Questions 1  Activity  Work  Nodes
-        agent          question                                   asked   left    danger
-        ann            Delete the branch?                         30 s    10 min  normal
+             Now 2  Agents 2  Sessions 1  Mail 1  Questions 1  Activity  Work  Nodes
+            agent          question                             asked   left    danger
+            ann            Delete the branch?                   30 s    10 min  normal
 
-        1 working · 1 waits for you · 1 stuck or crashed
-    "#]],
+            1 working · 1 waits for you · 1 stuck or crashed
+        "#]],
     );
 }
 
