@@ -189,7 +189,7 @@ pub struct SessionRow {
     /// Resident memory in MiB, as last measured.
     pub memory_mib: Option<u64>,
     pub stuck: Option<String>,
-    /// True if it is a language server, which hob starts and stops by itself.
+    /// True if it is a language server, which hob starts and stops automatically.
     pub is_server: bool,
 }
 

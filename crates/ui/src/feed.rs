@@ -1,4 +1,4 @@
-//! The requests of all faces to the daemon: following the rooms, also when it is replaced, and calls. None starts a daemon, so
+//! The requests of all faces to the daemon: following the rooms, also when it is replaced, and calls. They start no daemon, so
 //! that a stopped one stays stopped.
 
 use std::path::Path;

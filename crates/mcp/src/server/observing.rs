@@ -12,7 +12,7 @@ use serde_json::value::RawValue;
 use super::catch_unwind::{Panicked, catch};
 use crate::tool::{CancelToken, Context, Declaration, Outcome, ToolError};
 
-/// The time in which a stopped call may still end by itself.
+/// The time in which a stopped call may still end with its own result.
 const GRACE: Duration = Duration::from_secs(2);
 
 /// Called when a call begins, with its arguments. Returns the function that is called when it ends.
@@ -34,7 +34,7 @@ pub enum CallEnd {
     Cancelled,
 }
 
-/// Stops one call for the embedder. Other than after a cancellation, its client gets an answer.
+/// Stops one call for the embedder. Unlike a call that its client cancelled, the call is answered.
 #[derive(Clone)]
 pub struct Stopper(Arc<Mutex<Option<Stop>>>);
 

@@ -9,7 +9,7 @@ use project::rooms::Room;
 pub(super) enum Route {
     Room(Room),
     /// A room with the rows that hold a text.
-    Found(Room, String),
+    Filtered(Room, String),
     Question(String),
     Session(String),
     Agent(String),
@@ -34,7 +34,7 @@ impl Route {
     pub(super) fn url(&self) -> String {
         match self {
             Route::Room(room) => room.name().to_ascii_lowercase(),
-            Route::Found(room, text) => format!("{}?find={}", room.name().to_ascii_lowercase(), encoded(text)),
+            Route::Filtered(room, text) => format!("{}?find={}", room.name().to_ascii_lowercase(), encoded(text)),
             Route::Question(id) => format!("question?id={}", encoded(id)),
             Route::Session(id) => format!("session?id={}", encoded(id)),
             Route::Agent(id) => format!("agent?id={}", encoded(id)),
@@ -64,7 +64,7 @@ impl Route {
             "picture" => Route::Picture(value("id")?, value("number")?.parse().ok()?),
             "live" => match Route::parse(&value("of")?)? {
                 route @ (Route::Room(_)
-                | Route::Found(..)
+                | Route::Filtered(..)
                 | Route::Question(_)
                 | Route::Session(_)
                 | Route::Agent(_)
@@ -77,7 +77,7 @@ impl Route {
             "icon.svg" => Route::Icon { has_questions: false },
             "icon-waits.svg" => Route::Icon { has_questions: true },
             name => match (Room::from_name(name)?, value("find").filter(|text| !text.is_empty())) {
-                (room, Some(text)) => Route::Found(room, text),
+                (room, Some(text)) => Route::Filtered(room, text),
                 (room, None) => Route::Room(room),
             },
         })
@@ -86,7 +86,7 @@ impl Route {
     /// Returns the room to which the route belongs.
     pub(super) fn room(&self) -> Room {
         match self {
-            Route::Room(room) | Route::Found(room, _) => *room,
+            Route::Room(room) | Route::Filtered(room, _) => *room,
             Route::Question(_) | Route::Picture(..) => Room::Questions,
             Route::Session(_) => Room::Sessions,
             Route::Agent(_) => Room::Agents,
@@ -112,7 +112,7 @@ mod tests {
         for route in [
             Route::Room(Room::Agents),
             question.clone(),
-            Route::Found(Room::Activity, hostile.to_owned()),
+            Route::Filtered(Room::Activity, hostile.to_owned()),
             Route::Session(hostile.to_owned()),
             Route::Thread("m 1".to_owned()),
             Route::Picture("q_1".to_owned(), 2),

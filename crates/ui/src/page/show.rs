@@ -120,7 +120,7 @@ fn filter(route: &Route) -> Html {
     let (room, text) = match route {
         Route::Room(Room::Now) => return Html::default(),
         Route::Room(room) => (*room, ""),
-        Route::Found(room, text) => (*room, text.as_str()),
+        Route::Filtered(room, text) => (*room, text.as_str()),
         _ => return Html::default(),
     };
     let input = el("input").kind("text").id("find").attr("name", "find").typed(text).alone();
@@ -159,7 +159,7 @@ fn region(view: &View<'_>, route: &Route, loaded: &Loaded) -> Html {
         (Route::Session(id), _) => detail::session(view, id, &Output::default()),
         (Route::Agent(id), _) => detail::agent(view, id),
         (Route::Thread(id), _) => detail::thread(view, id),
-        (Route::Found(room, text), _) => view.room(*room, text),
+        (Route::Filtered(room, text), _) => view.room(*room, text),
         (route, _) => view.room(route.room(), ""),
     }
 }
