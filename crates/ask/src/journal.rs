@@ -33,6 +33,8 @@ pub enum Record {
         /// The number of the attempt, from 1.
         attempt: u32,
     },
+    /// The last face was closed.
+    FacesClosed,
 }
 
 impl Event for Record {}

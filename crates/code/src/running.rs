@@ -1,10 +1,41 @@
 //! Running servers, as displayed by `code_status` and `hob status`.
 
+use project::journal;
+use project::rooms::SessionRow;
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::inquiry::explain;
-use crate::server::{Canary, Server, State};
+use crate::server::{Canary, Server, ServerSnapshot, State};
+
+/// Returns the row of a server for faces. Cheaper than [`Running`], which measures the memory.
+pub(crate) fn row(server: &Server) -> SessionRow {
+    let seen = server.snapshot();
+    let state = seen.state.word().to_owned();
+    let root = server.root.to_string_lossy().into_owned();
+    SessionRow {
+        id: format!("{root}\u{1f}server\u{1f}{}", server.profile.name),
+        name: server.profile.name.clone(),
+        worktree: root,
+        profile: "server".to_owned(),
+        code: seen.state.percent().map(|percent| format!("{percent} % loaded")).unwrap_or_default(),
+        reason: why(server, &seen),
+        state,
+        owner: "hob".to_owned(),
+        since: seen.started.map(journal::time_of).unwrap_or_default(),
+        is_server: true,
+        ..SessionRow::default()
+    }
+}
+
+/// Returns why a server does not run, and what to do.
+fn why(server: &Server, seen: &ServerSnapshot) -> Option<String> {
+    let is_broken = matches!(
+        seen.state,
+        State::CannotStart { .. } | State::Crashed { .. } | State::Hung { .. } | State::OverBudget
+    );
+    is_broken.then(|| explain(server, seen).1)
+}
 
 /// A running server.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
@@ -36,10 +67,6 @@ pub struct Running {
 impl Running {
     pub(crate) fn from_server(server: &Server) -> Running {
         let seen = server.snapshot();
-        let is_broken = matches!(
-            seen.state,
-            State::CannotStart { .. } | State::Crashed { .. } | State::Hung { .. } | State::OverBudget
-        );
         let uptime = seen.started.filter(|_| seen.state.is_up()).map(|started| started.elapsed());
         Running {
             server: server.profile.name.clone(),
@@ -51,7 +78,7 @@ impl Running {
             pid: seen.pid,
             memory_bytes: server.group().map(|group| process::probe::memory(&group).resident),
             uptime_ms: uptime.map(|uptime| uptime.as_millis().try_into().unwrap_or(u64::MAX)),
-            why: is_broken.then(|| explain(server, &seen).1),
+            why: why(server, &seen),
         }
     }
 

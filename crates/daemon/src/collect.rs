@@ -9,7 +9,7 @@ use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use mcp::tool::Context;
-use project::rooms::{Minute, Rooms, Snapshot};
+use project::rooms::{AgentRow, AgentState, Minute, Rooms, Snapshot};
 use project::{Role, journal};
 use serde::Deserialize;
 use tokio::sync::watch;
@@ -131,6 +131,10 @@ async fn collect(daemon: &Daemon, state: &mut State, stores: Stores) -> Rooms {
     let (mut calls, agents) = daemon.parts.calls().read();
     let present = presences(daemon, agents);
     rooms.agents = agent_rows(now, &present, &calls, &rooms.questions, rooms.agents);
+    for work in &mut rooms.work {
+        let is_there = |agent: &&AgentRow| agent.state != AgentState::Gone && agent.worktree == work.worktree;
+        work.agents = rooms.agents.iter().filter(is_there).map(|agent| agent.name.clone()).collect();
+    }
     let ids: HashMap<&str, String> = present.iter().map(|agent| (agent.key.as_str(), agent.id())).collect();
     for call in &mut calls {
         call.row.agent = ids.get(call.agent.as_str()).cloned().unwrap_or_default();

@@ -1,5 +1,5 @@
 //! hob's own methods on control connections, in addition to those of MCP and of the parts: `status`, `shutdown`,
-//! `events/subscribe`, `rooms/next`.
+//! `events/subscribe`, `rooms/next`, `calls/stop`.
 
 use std::sync::{Arc, Weak};
 
@@ -8,7 +8,7 @@ use mcp::tool::{Context, NotifyError};
 use mcp::wire::build::RpcError;
 use mcp::wire::code::{INTERNAL, INVALID_PARAMS};
 use project::Caller;
-use project::rooms::{NEXT, Rooms};
+use project::rooms::{NEXT, Rooms, STOP_CALL};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use serde_json::value::{RawValue, to_raw_value};
@@ -25,12 +25,13 @@ const ENTRY: &str = "events/entry";
 
 /// Adds the methods to a server. They hold the daemon weakly: the daemon holds the server.
 pub(crate) fn add_methods(server: Server, daemon: &Arc<Daemon>) -> Server {
-    let [status_of, shutdown_of, events_of, rooms_of] = [(); 4].map(|()| Arc::downgrade(daemon));
+    let [status_of, shutdown_of, events_of, rooms_of, calls_of] = [(); 5].map(|()| Arc::downgrade(daemon));
     server
         .method("status", move |_, _| status(status_of.clone()))
         .method("shutdown", move |cx, params| shutdown(shutdown_of.clone(), cx, params))
         .method("events/subscribe", move |cx, params| subscribe(events_of.clone(), cx, params))
         .method(NEXT, move |cx, params| rooms_next(rooms_of.clone(), cx, params))
+        .method(STOP_CALL, move |_, params| stop_call(calls_of.clone(), params))
 }
 
 async fn status(daemon: Weak<Daemon>) -> Result<Box<RawValue>, RpcError> {
@@ -53,6 +54,19 @@ async fn rooms_next(
 ) -> Result<Box<RawValue>, RpcError> {
     let snapshot = collect::next(&daemon, &cx, parse(params)?).await;
     result(&*snapshot.ok_or_else(|| RpcError::new(INTERNAL, "the daemon is ending"))?)
+}
+
+/// A call, by its row.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct CallOfRow {
+    number: u64,
+    started: u64,
+}
+
+async fn stop_call(daemon: Weak<Daemon>, params: Option<Box<RawValue>>) -> Result<Box<RawValue>, RpcError> {
+    let CallOfRow { number, started } = parse(params)?;
+    result(&json!({ "stopped": there(&daemon)?.parts.calls().stop(number, started) }))
 }
 
 /// The parameters of `shutdown`.

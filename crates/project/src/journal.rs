@@ -3,7 +3,8 @@
 //! Each part declares its own records; the daemon's are [`Record`]. A reader gets all of them in one form, [`Entry`].
 
 use std::fmt::Debug;
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::sync::OnceLock;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -35,6 +36,17 @@ pub trait Event: Serialize + Debug + Send + Sync + 'static {
 pub fn now() -> u64 {
     let at = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     u64::try_from(at.as_millis()).unwrap_or(u64::MAX)
+}
+
+/// Returns a time in milliseconds since 1970; the same time gives the same number in each call.
+pub fn time_of(time: Instant) -> u64 {
+    static ANCHOR: OnceLock<(Instant, u64)> = OnceLock::new();
+    let (anchor, at) = *ANCHOR.get_or_init(|| (Instant::now(), now()));
+    let span = |span: Duration| u64::try_from(span.as_millis()).unwrap_or_default();
+    match time.checked_duration_since(anchor) {
+        Some(after) => at + span(after),
+        None => at.saturating_sub(span(anchor.saturating_duration_since(time))),
+    }
 }
 
 /// An event of the daemon itself.

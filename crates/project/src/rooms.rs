@@ -12,6 +12,9 @@ use serde::{Deserialize, Serialize};
 /// most ten a second: the latest wins, and the daemon keeps nothing for a slow face.
 pub const NEXT: &str = "rooms/next";
 
+/// The control method that stops an open call: `{number, started}` of its row answers `{stopped}`. Its agent gets an error.
+pub const STOP_CALL: &str = "calls/stop";
+
 /// The name of the person in mail, which no agent can have.
 pub const USER: &str = "user";
 
@@ -157,7 +160,7 @@ pub enum Minute {
     Working,
 }
 
-/// A REPL session.
+/// A REPL session, or a language server.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct SessionRow {
@@ -167,7 +170,7 @@ pub struct SessionRow {
     pub worktree: String,
     pub profile: String,
     /// `starting`, `idle`, `running`, `waiting_for_input`, `interrupting`, `uninterruptible`, `exited`, `crashed`,
-    /// `stopped` or `killed`.
+    /// `stopped` or `killed`; of a language server also `loading`, `ready`, `doubtful`, `parked`, `hung` and others.
     pub state: String,
     /// The reason of its end.
     pub reason: Option<String>,
@@ -186,6 +189,8 @@ pub struct SessionRow {
     /// Resident memory in MiB, as last measured.
     pub memory_mib: Option<u64>,
     pub stuck: Option<String>,
+    /// True if it is a language server, which hob starts and stops automatically.
+    pub is_server: bool,
 }
 
 /// A message.
@@ -261,6 +266,8 @@ pub struct WorkRow {
     pub branch: String,
     /// The unfinished work in words: changed files, commits that are not pushed.
     pub unfinished: String,
+    /// The agents there, by name.
+    pub agents: Vec<String>,
     /// The issue of the branch with its status.
     pub issue: Option<String>,
     pub pull_request: Option<String>,

@@ -2,8 +2,6 @@
 
 use std::collections::HashMap;
 use std::fs;
-use std::sync::OnceLock;
-use std::time::Instant;
 
 use parking_lot::Mutex;
 use project::journal;
@@ -43,7 +41,7 @@ impl SessionRows {
         let mut looks = self.looks.lock();
         looks.retain(|pid, _| sessions.iter().any(|(info, _)| info.pid == Some(*pid) && info.current.is_some()));
         let rows = sessions.into_iter().map(|(info, printed)| {
-            let running_since = info.evaluating_since().map(milliseconds);
+            let running_since = info.evaluating_since().map(journal::time_of);
             let quiet_since = running_since.map(|began| printed.unwrap_or_default().max(began));
             let is_silent = quiet_since.is_some_and(|quiet| quiet + SILENT <= now);
             let is_stuck = is_silent && info.pid.is_some_and(|pid| is_idle(&mut looks, pid, now));
@@ -55,7 +53,7 @@ impl SessionRows {
                 state: name,
                 reason: info.reason.clone(),
                 owner: info.owner.clone(),
-                since: milliseconds(info.started()),
+                since: journal::time_of(info.started()),
                 eval: info.current,
                 code: if info.current.is_some() { info.code.clone() } else { String::new() },
                 running_since,
@@ -63,6 +61,7 @@ impl SessionRows {
                 memory_mib: info.memory.map(|bytes| bytes >> 20),
                 stuck: is_stuck.then(|| "no output for 5 minutes, and no processor time".to_owned()),
                 name: info.name,
+                is_server: false,
             }
         });
         rows.collect()
@@ -106,17 +105,6 @@ fn processor_time(leader: u32) -> u64 {
     times.map(|(.., used)| used).sum::<u64>() * 1000 / ticks
 }
 
-/// Returns a time in milliseconds since 1970; the same time gives the same number in each call.
-fn milliseconds(time: Instant) -> u64 {
-    static ANCHOR: OnceLock<(Instant, u64)> = OnceLock::new();
-    let (anchor, at) = *ANCHOR.get_or_init(|| (Instant::now(), journal::now()));
-    let span = |span: std::time::Duration| u64::try_from(span.as_millis()).unwrap_or_default();
-    match time.checked_duration_since(anchor) {
-        Some(after) => at + span(after),
-        None => at.saturating_sub(span(anchor.saturating_duration_since(time))),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -135,7 +123,7 @@ mod tests {
     #[test]
     fn a_busy_process_is_seen() {
         let mut child = std::process::Command::new("sh").args(["-c", "while :; do :; done"]).spawn().unwrap();
-        let began = Instant::now();
+        let began = std::time::Instant::now();
         // The child is in this test's group, whose time only grows.
         while processor_time(child.id()) < 20 {
             assert!(began.elapsed().as_secs() < 60);

@@ -51,49 +51,17 @@ impl Editor {
         }
     }
 
-    fn backspace(&mut self) {
-        let from = self.before();
+    /// Deletes from a place before the cursor to the cursor.
+    fn delete_from(&mut self, from: usize) {
         self.text.replace_range(from..self.at, "");
         self.at = from;
     }
 
-    fn delete(&mut self) {
-        let to = self.after();
-        self.text.replace_range(self.at..to, "");
-    }
-
-    /// Deletes the word before the cursor.
-    fn delete_word(&mut self) {
+    /// Returns the beginning of the word before the cursor.
+    fn word_start(&self) -> usize {
         let head = &self.text[..self.at];
-        let word = head
-            .trim_end()
-            .rfind(char::is_whitespace)
-            .map_or(0, |at| at + head[at..].chars().next().map_or(1, char::len_utf8));
-        self.text.replace_range(word..self.at, "");
-        self.at = word;
-    }
-
-    /// Deletes from the line's beginning to the cursor.
-    fn delete_to_start(&mut self) {
-        let from = self.line_start();
-        self.text.replace_range(from..self.at, "");
-        self.at = from;
-    }
-
-    fn left(&mut self) {
-        self.at = self.before();
-    }
-
-    fn right(&mut self) {
-        self.at = self.after();
-    }
-
-    fn home(&mut self) {
-        self.at = self.line_start();
-    }
-
-    fn end(&mut self) {
-        self.at = self.line_end();
+        let space = head.trim_end().rfind(char::is_whitespace);
+        space.map_or(0, |at| at + head[at..].chars().next().map_or(1, char::len_utf8))
     }
 
     /// Moves one line up. Returns false on the first line.
@@ -128,14 +96,14 @@ impl Editor {
             Key::Char(c) => self.insert(c.encode_utf8(&mut [0; 4])),
             Key::Paste(text) => self.insert(&text),
             Key::Enter => self.insert("\n"),
-            Key::Backspace => self.backspace(),
-            Key::Delete => self.delete(),
-            Key::Left => self.left(),
-            Key::Right => self.right(),
-            Key::Home | Key::Ctrl('a') => self.home(),
-            Key::End | Key::Ctrl('e') => self.end(),
-            Key::Ctrl('w') => self.delete_word(),
-            Key::Ctrl('u') => self.delete_to_start(),
+            Key::Backspace => self.delete_from(self.before()),
+            Key::Delete => self.text.replace_range(self.at..self.after(), ""),
+            Key::Left => self.at = self.before(),
+            Key::Right => self.at = self.after(),
+            Key::Home | Key::Ctrl('a') => self.at = self.line_start(),
+            Key::End | Key::Ctrl('e') => self.at = self.line_end(),
+            Key::Ctrl('w') => self.delete_from(self.word_start()),
+            Key::Ctrl('u') => self.delete_from(self.line_start()),
             _ => {}
         }
     }
@@ -195,24 +163,24 @@ mod tests {
     #[test]
     fn a_text_is_edited_by_what_a_person_sees_as_one_character() {
         let mut editor = Editor::new("naïve e\u{301}👩‍👩‍👧", false);
-        editor.backspace();
+        editor.press(Key::Backspace);
         assert_eq!(editor.text(), "naïve e\u{301}");
-        editor.left();
+        editor.press(Key::Left);
         editor.insert("x");
         assert_eq!(editor.text(), "naïve xe\u{301}");
-        editor.delete();
+        editor.press(Key::Delete);
         assert_eq!(editor.text(), "naïve x");
-        editor.delete_word();
+        editor.press(Key::Ctrl('w'));
         assert_eq!(editor.text(), "naïve ");
         editor.insert("two\nlines\u{1b}[2J");
         assert_eq!(editor.text(), "naïve two lines[2J");
-        editor.home();
-        editor.delete();
-        editor.end();
-        editor.delete_to_start();
+        editor.press(Key::Home);
+        editor.press(Key::Delete);
+        editor.press(Key::End);
+        editor.press(Key::Ctrl('u'));
         assert_eq!((editor.text(), editor.at()), ("", 0));
-        editor.backspace();
-        editor.delete();
+        editor.press(Key::Backspace);
+        editor.press(Key::Delete);
     }
 
     #[test]

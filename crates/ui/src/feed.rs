@@ -1,13 +1,15 @@
-//! Follows the rooms of a project, also when its daemon is replaced.
+//! The requests of all faces to the daemon: following the rooms, also when it is replaced, and calls. They start no daemon, so
+//! that a stopped one stays stopped.
 
+use std::path::Path;
 use std::time::Duration;
 
 use client::Control;
 use client::control::ControlError;
-use project::rooms::{NEXT, Snapshot};
+use project::rooms::{NEXT, STOP_CALL, Snapshot};
 use project::{Hello, Project};
 use serde::Deserialize;
-use serde_json::json;
+use serde_json::{Value, json};
 
 /// The interval between attempts to connect.
 pub(crate) const AGAIN: Duration = Duration::from_millis(300);
@@ -17,7 +19,7 @@ const WAIT: Duration = Duration::from_secs(10);
 const NONE_RUNS: &str = "No daemon is running. The next call of an agent or of hob starts one.";
 
 /// Follows the rooms until `tell` returns false. It gets each state, or the reason why the last one may be old. `greet` runs
-/// on each new connection. Blocks; starts no daemon, so that a stopped one stays stopped.
+/// on each new connection. Blocks.
 pub(crate) fn follow(
     project: &Project,
     hello: &Hello,
@@ -61,5 +63,52 @@ fn reason(error: ControlError) -> String {
     match error {
         ControlError::Lost { .. } => NONE_RUNS.to_owned(),
         error => format!("{error}: if the daemon is of another version, run `hob stop`"),
+    }
+}
+
+/// Calls a tool as from a worktree, to which the names of sessions belong. Blocks.
+///
+/// # Errors
+/// The text of the result if the tool failed, or a sentence about the failure.
+pub(crate) fn call(project: &Project, worktree: &Path, tool: &str, mut arguments: Value) -> Result<Value, String> {
+    let mut arguments = arguments.as_object_mut().map(std::mem::take).unwrap_or_default();
+    arguments.retain(|_, value| !value.is_null());
+    let answer = connect(project, worktree)?.call(tool, arguments, |_| {}, |_, _| {});
+    let answer = answer.map_err(|error| error.to_string())?;
+    if answer["isError"] == true {
+        return Err(answer["content"][0]["text"].as_str().unwrap_or("it failed").to_owned());
+    }
+    Ok(answer)
+}
+
+/// Makes a request for the person. Blocks.
+///
+/// # Errors
+/// A sentence about the failure.
+pub(crate) fn request(project: &Project, method: &str, params: Value) -> Result<Value, String> {
+    connect(project, project.root())?.request(method, params, |_, _| {}).map_err(|error| error.to_string())
+}
+
+fn connect(project: &Project, cwd: &Path) -> Result<Control, String> {
+    let control = Control::connect(project, &Control::hello(project, cwd)).map_err(|error| error.to_string())?;
+    control.ok_or_else(|| "no daemon runs".to_owned())
+}
+
+/// Returns the outcome of an action in a sentence: the line in brackets of a tool's text, or its last line.
+pub(crate) fn outcome(result: Result<Value, String>) -> String {
+    let text = match &result {
+        Ok(answer) => answer["content"][0]["text"].as_str().unwrap_or("done"),
+        Err(why) => why,
+    };
+    let in_brackets = text.lines().rev().find_map(|line| line.strip_prefix('[')?.strip_suffix(']'));
+    in_brackets.or(text.lines().last()).unwrap_or("done").to_owned()
+}
+
+/// Returns the outcome of stopping a call in a sentence.
+pub(crate) fn stop_call(project: &Project, number: u64, started: u64) -> String {
+    match request(project, STOP_CALL, json!({"number": number, "started": started})) {
+        Ok(answer) if answer["stopped"] == true => "The call is cancelled; its agent gets an error.".to_owned(),
+        Ok(_) => "The call has ended.".to_owned(),
+        Err(why) => format!("not cancelled: {why}"),
     }
 }

@@ -7,5 +7,6 @@ mod feed;
 pub mod form;
 mod letter;
 pub mod page;
+mod rows;
 mod terminal;
 pub mod top;

@@ -7,7 +7,9 @@ use std::time::Duration;
 
 use ratatui::Terminal;
 use ratatui::backend::CrosstermBackend;
-use ratatui::crossterm::event::{DisableBracketedPaste, EnableBracketedPaste, KeyCode, KeyEvent, KeyModifiers};
+use ratatui::crossterm::event::{
+    self, DisableBracketedPaste, EnableBracketedPaste, Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers,
+};
 use ratatui::crossterm::execute;
 use ratatui::crossterm::terminal::{EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -58,8 +60,16 @@ pub(crate) fn wait_for_keys(long: Duration) -> io::Result<Readiness> {
     Ok(if is_gone { Readiness::Gone } else { Readiness::Keys })
 }
 
-/// Translates a key; `None` for those that no face uses.
-pub(crate) fn key(pressed: KeyEvent) -> Option<Key> {
+/// Reads a pending event; `None` if it is no key that a face uses. A pasted line break is not Enter.
+pub(crate) fn read_key() -> io::Result<Option<Key>> {
+    Ok(match event::read()? {
+        Event::Key(pressed) if pressed.kind != KeyEventKind::Release => key(pressed),
+        Event::Paste(text) => Some(Key::Paste(text)),
+        _ => None,
+    })
+}
+
+fn key(pressed: KeyEvent) -> Option<Key> {
     Some(match pressed.code {
         // Escape followed immediately by another key.
         KeyCode::Char(_) | KeyCode::Enter | KeyCode::Tab | KeyCode::Backspace
@@ -87,8 +97,9 @@ pub(crate) fn key(pressed: KeyEvent) -> Option<Key> {
     })
 }
 
-/// The signals that ask the program to end, so that the terminal can be restored first.
-pub(crate) const ENDING: [Signal; 3] = [Signal::TERM, Signal::HUP, Signal::INT];
+/// The signals that end the program, so that the terminal can be restored first.
+pub(crate) const ENDING: [Signal; 6] =
+    [Signal::TERM, Signal::HUP, Signal::INT, Signal::QUIT, Signal::USR1, Signal::USR2];
 
 /// Returns a flag that each of these signals sets.
 pub(crate) fn flag_of(signals: &[Signal]) -> io::Result<Arc<AtomicBool>> {

@@ -18,6 +18,8 @@ use crate::looks::Looks;
 const OLDEST: Duration = Duration::from_secs(2);
 /// The timeout of a new git query.
 const WAIT: Duration = Duration::from_millis(50);
+/// The maximum age of git's state in the rows of faces.
+const OLDEST_IN_ROWS: Duration = Duration::from_secs(10);
 /// The maximum age of a pull request or an issue. Rules never wait for the network.
 const OLDEST_ELSEWHERE: Duration = Duration::from_secs(300);
 /// The number of worktrees that are remembered.
@@ -35,6 +37,8 @@ struct CachedFacts {
     checks: Option<(String, Instant)>,
     /// The issue's id and status, with the time at which they were learned.
     issue: Option<((String, String), Instant)>,
+    /// The end of the last query, also of one that failed.
+    looked: Option<Instant>,
     /// A git query in progress.
     running: Option<watch::Receiver<bool>>,
 }
@@ -65,9 +69,22 @@ impl Facts {
         }
     }
 
-    /// Returns the rows of the worktrees with cached facts, by path. Runs nothing.
-    pub(crate) fn rows(&self) -> Vec<WorkRow> {
-        let all = self.0.lock();
+    /// Returns the rows of these worktrees, and of those with cached facts, as last known. Git is asked in the background.
+    pub(crate) fn rows(
+        self: &Arc<Self>,
+        worktrees: Vec<PathBuf>,
+        env: impl Fn() -> BTreeMap<String, String>,
+        looks: &Arc<Looks>,
+        base: Option<&str>,
+    ) -> Vec<WorkRow> {
+        let mut all = self.0.lock();
+        for worktree in worktrees {
+            make_room(&mut all, &worktree);
+            let known = all.entry(worktree.clone()).or_insert_with(|| CachedFacts::new(Arc::new(env())));
+            if !known.is_younger_than(OLDEST_IN_ROWS) {
+                self.start_look(known, &worktree, looks, base);
+            }
+        }
         let mut rows: Vec<WorkRow> = all.iter().map(|(worktree, known)| known.row(worktree)).collect();
         rows.sort_by(|one, other| one.worktree.cmp(&other.worktree));
         rows
@@ -96,34 +113,43 @@ impl Facts {
             if known.is_fresh() {
                 return known.fact(name);
             }
-            match known.running.as_ref().filter(|running| running.has_changed().is_ok()) {
-                Some(running) => running.clone(),
-                None => {
-                    let (done, running) = watch::channel(false);
-                    known.running = Some(running.clone());
-                    let (facts, looks, env) = (self.clone(), looks.clone(), known.env.clone());
-                    let (worktree, base) = (worktree.to_owned(), base.map(str::to_owned));
-                    tokio::spawn(async move {
-                        let git = looks.look(worktree.clone(), &env, base.as_deref()).await;
-                        if let Some(known) = facts.0.lock().get_mut(&worktree) {
-                            known.running = None;
-                            known.looked(git.as_ref().ok());
-                        }
-                        let _ = done.send(true);
-                    });
-                    running
-                }
-            }
+            self.start_look(known, worktree, looks, base)
         };
         timeout(WAIT, running.wait_for(|done| *done)).await.ok()?.ok()?;
         let all = self.0.lock();
         all.get(worktree).filter(|known| known.is_fresh()).and_then(|known| known.fact(name))
     }
+
+    /// Queries git in the background, unless a query is in progress. The receiver becomes true when it is done.
+    fn start_look(
+        self: &Arc<Self>,
+        known: &mut CachedFacts,
+        worktree: &Path,
+        looks: &Arc<Looks>,
+        base: Option<&str>,
+    ) -> watch::Receiver<bool> {
+        if let Some(running) = known.running.as_ref().filter(|running| running.has_changed().is_ok()) {
+            return running.clone();
+        }
+        let (done, running) = watch::channel(false);
+        known.running = Some(running.clone());
+        let (facts, looks, env) = (self.clone(), looks.clone(), known.env.clone());
+        let (worktree, base) = (worktree.to_owned(), base.map(str::to_owned));
+        tokio::spawn(async move {
+            let git = looks.look(worktree.clone(), &env, base.as_deref()).await;
+            if let Some(known) = facts.0.lock().get_mut(&worktree) {
+                known.running = None;
+                known.looked(git.as_ref().ok());
+            }
+            let _ = done.send(true);
+        });
+        running
+    }
 }
 
 impl CachedFacts {
     fn new(env: Arc<BTreeMap<String, String>>) -> CachedFacts {
-        CachedFacts { env, git: None, branch: None, checks: None, issue: None, running: None }
+        CachedFacts { env, git: None, branch: None, checks: None, issue: None, looked: None, running: None }
     }
 
     fn looked(&mut self, git: Option<&Git>) {
@@ -134,6 +160,7 @@ impl CachedFacts {
             self.branch = branch;
         }
         self.git = git.map(|git| (of_git(git), Instant::now()));
+        self.looked = Some(Instant::now());
     }
 
     fn fact(&self, name: &str) -> Option<String> {
@@ -160,10 +187,15 @@ impl CachedFacts {
             worktree: worktree.to_string_lossy().into_owned(),
             branch: branch(worktree).or_else(|| self.branch.clone()).unwrap_or_else(|| "no branch".to_owned()),
             unfinished: unfinished.into_iter().flatten().collect::<Vec<_>>().join(", "),
+            agents: Vec::new(),
             pull_request: None,
             issue: self.issue.as_ref().map(|((id, status), _)| format!("issue {id}: {status}")),
             checks: self.checks.as_ref().map(|(checks, _)| checks.clone()),
         }
+    }
+
+    fn is_younger_than(&self, age: Duration) -> bool {
+        self.looked.is_some_and(|at| at.elapsed() < age)
     }
 
     fn is_fresh(&self) -> bool {

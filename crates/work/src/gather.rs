@@ -114,9 +114,10 @@ impl Work {
         self.facts.fact(name, worktree, env, &self.looks, self.settings.base.as_deref()).await
     }
 
-    /// Returns the rows of the worktrees that agents asked about, as last known. Runs nothing.
-    pub fn rows(&self) -> Vec<WorkRow> {
-        self.facts.rows()
+    /// Returns the rows of these worktrees and of those that agents asked about, as last known. Git is asked in the
+    /// background, with this environment.
+    pub fn rows(&self, worktrees: Vec<PathBuf>, env: impl Fn() -> BTreeMap<String, String>) -> Vec<WorkRow> {
+        self.facts.rows(worktrees, env, &self.looks, self.settings.base.as_deref())
     }
 
     /// Queries git about the caller's worktree.

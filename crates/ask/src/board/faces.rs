@@ -17,6 +17,7 @@ use tokio::time::Instant;
 use super::{Board, Failed, Notified};
 use crate::answer;
 use crate::attachment::{Attachment, copy_of};
+use crate::journal::Record;
 use crate::question::{CLAIM_MS, Question, Via, rfc3339};
 
 /// The grace period for a disconnected face to reconnect.
@@ -105,6 +106,7 @@ impl Board {
                 board.faces.watching.send_replace(table.faces.len());
                 if table.faces.is_empty() {
                     board.note_watched(false);
+                    (board.options.record)(Record::FacesClosed);
                 }
             }
         });

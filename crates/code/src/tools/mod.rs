@@ -19,6 +19,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use mcp::tool::{AnyTool, Context, Tool, ToolError, tool};
+use project::rooms::SessionRow;
 use project::{Caller, Role};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -29,7 +30,7 @@ use crate::answer::Candidates;
 use crate::definition::Definition;
 use crate::head::Head;
 use crate::pool::{Options, Pool};
-use crate::running::Running;
+use crate::running::{self, Running};
 use crate::search::{NoAnswer, Scope, scope as scope_of};
 use crate::typed::{ResolvedType, followed, types};
 
@@ -65,6 +66,11 @@ impl Questions {
 
     pub fn servers(&self) -> Vec<Running> {
         self.pool.all().iter().map(Running::from_server).collect()
+    }
+
+    /// Returns the rows of the servers for faces.
+    pub fn rows(&self) -> Vec<SessionRow> {
+        self.pool.all().iter().map(|server| running::row(server)).collect()
     }
 
     /// Stops all servers and waits until they have exited.

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use ::code::tools::{self, Questions};
 use ::code::{CodeSettings, Options, Timing, runner_of_code};
 use project::config::Section;
+use project::rooms::Rooms;
 use project::{CodeTrust, Config, Environment, Project};
 use serde_json::{Map, json};
 
@@ -41,7 +42,15 @@ impl Part for CodePart {
             timing: Timing::default(),
             journal: Some(Arc::new(move |record| journal.record(record))),
         });
-        setup.register(Capabilities { code: Some(questions.clone()), ..Capabilities::default() });
+        let listed = questions.clone();
+        setup.register(Capabilities {
+            code: Some(questions.clone()),
+            rows: Some(Box::new(move |_| {
+                let rooms = Rooms { sessions: listed.rows(), ..Rooms::default() };
+                Box::pin(std::future::ready(rooms))
+            })),
+            ..Capabilities::default()
+        });
         CodePart { questions, project: Some(setup.project.clone()) }
     }
 

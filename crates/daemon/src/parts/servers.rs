@@ -165,7 +165,7 @@ impl Parts {
         }
         if surface != Surface::Control {
             let calls = self.calls.clone();
-            server = server.observe(move |cx, tool, arguments| calls.begin(cx, tool, arguments));
+            server = server.observe(move |cx, tool, arguments, stopper| calls.begin(cx, tool, arguments, stopper));
             let annotations: Vec<_> = extras().filter_map(|part| part.annotation.clone()).collect();
             for annotation in annotations.clone() {
                 server = server.beside(move |cx, tool| annotation.text(cx, tool).into_iter().collect());

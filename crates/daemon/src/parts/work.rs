@@ -1,7 +1,6 @@
 //! The work status (git, pull request, issue) in the daemon.
 
 use std::collections::BTreeMap;
-use std::ffi::OsString;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -13,7 +12,7 @@ use ::work::{Moment, Work, WorkOptions, WorkSettings, control, tools};
 use mcp::tool::{Context, Declaration};
 use project::config::Section;
 use project::rooms::Rooms;
-use project::{Caller, Environment};
+use project::{Caller, Environment, Role};
 use tokio::runtime;
 
 use super::{Annotation, Capabilities, Part, Setup, Surface, Toolset};
@@ -41,20 +40,20 @@ impl Part for WorkPart {
         });
         let context = Arc::new(WorkContext(work.clone()));
         let [facts, noted, listed] = [(); 3].map(|()| work.clone());
+        let connections = setup.connections.cloned();
         setup.register(Capabilities {
             annotation: Some(context.clone()),
             agent_context: Some(context),
             facts: Some(Box::new(move |name, worktree| {
                 let (work, name, worktree) = (facts.clone(), name.to_owned(), worktree.to_owned());
                 // A hook's connection has no environment; git is found by the daemon's own.
-                let text =
-                    |(name, value): (OsString, OsString)| Some((name.into_string().ok()?, value.into_string().ok()?));
-                Box::pin(
-                    async move { work.fact(&name, &worktree, || std::env::vars_os().filter_map(text).collect()).await },
-                )
+                Box::pin(async move { work.fact(&name, &worktree, own_environment).await })
             })),
             rows: Some(Box::new(move |_| {
-                let rooms = Rooms { work: listed.rows(), ..Rooms::default() };
+                let agents = connections.as_ref().map(|connections| connections.list()).unwrap_or_default();
+                let agents = agents.into_iter().filter(|open| open.role == Role::Mcp);
+                let worktrees = agents.map(|open| open.stands_in.unwrap_or(open.cwd)).collect();
+                let rooms = Rooms { work: listed.rows(worktrees, own_environment), ..Rooms::default() };
                 Box::pin(std::future::ready(rooms))
             })),
             methods: Some(Box::new(move |server, surface| {
@@ -133,6 +132,13 @@ impl AgentContext for WorkContext {
             self.0.heard_of(caller, true);
         }
     }
+}
+
+/// Returns the variables of the daemon that are text.
+fn own_environment() -> BTreeMap<String, String> {
+    std::env::vars_os()
+        .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
+        .collect()
 }
 
 /// Returns what other parts know: pending items, and the agents in a worktree.

@@ -4,7 +4,7 @@ use parking_lot::Mutex;
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::{Arc, OnceLock};
 
-use mcp::server::{CallEnd, OnEnd};
+use mcp::server::{CallEnd, OnEnd, Stopper};
 use mcp::tool::{Context, Declaration};
 use project::rooms::{CallRow, Minute};
 use project::{Caller, journal};
@@ -20,6 +20,9 @@ const ARGUMENTS: usize = 400;
 /// The number of minutes in a strip.
 const MINUTES: usize = 15;
 pub(crate) const MINUTE: u64 = 60_000;
+/// The error of a call that a person stopped.
+const STOPPED: &str =
+    "This call was cancelled by hand, in hob top or on hob's page: your user did not want it to go on.";
 
 /// The log of calls.
 #[derive(Default)]
@@ -34,7 +37,7 @@ pub(crate) struct CallLog {
 #[derive(Default)]
 struct State {
     last: u64,
-    open: BTreeMap<u64, Call>,
+    open: BTreeMap<u64, OpenCall>,
     ended: VecDeque<Call>,
     agents: HashMap<String, Agent>,
 }
@@ -46,6 +49,12 @@ pub(crate) struct Call {
     pub agent: String,
     pub kind: Minute,
     pub row: CallRow,
+}
+
+/// An open call.
+struct OpenCall {
+    call: Call,
+    stopper: Option<Stopper>,
 }
 
 /// An agent, as its calls show it.
@@ -73,7 +82,13 @@ impl CallLog {
     }
 
     /// Records that a call began. The returned function records its end.
-    pub(crate) fn begin(self: &Arc<Self>, cx: &Context, tool: &Declaration, arguments: Option<&RawValue>) -> OnEnd {
+    pub(crate) fn begin(
+        self: &Arc<Self>,
+        cx: &Context,
+        tool: &Declaration,
+        arguments: Option<&RawValue>,
+        stopper: Stopper,
+    ) -> OnEnd {
         let Some(caller) = cx.caller::<Caller>() else { return Box::new(|_| {}) };
         let key = key(caller.run.as_deref(), caller.connection);
         let kind = self.waiting_tools.get().and_then(|tools| tools.get(tool.name.as_str()));
@@ -85,7 +100,7 @@ impl CallLog {
         };
         let call = Call { agent: key, kind: kind.copied().unwrap_or(Minute::Working), row };
         let program = cx.client().map(|client| client.name.clone());
-        let number = self.state.lock().begin(call, caller, program);
+        let number = self.state.lock().begin(call, Some(stopper), caller, program);
         self.note_change();
         let log = self.clone();
         Box::new(move |end| log.end(number, end))
@@ -102,6 +117,17 @@ impl CallLog {
         self.note_change();
     }
 
+    /// Stops an open call for a person. Returns false if there is no such call.
+    pub(crate) fn stop(&self, number: u64, started: u64) -> bool {
+        let state = self.state.lock();
+        // Another daemon's call may have had this number.
+        let open = state.open.get(&number).filter(|open| open.call.row.started == started);
+        let stopper = open.and_then(|open| open.stopper.clone());
+        // Stopping may end the call, which takes the lock.
+        drop(state);
+        stopper.is_some_and(|stopper| stopper.stop(STOPPED))
+    }
+
     /// Returns a receiver that is notified of changes.
     pub(crate) fn changes(&self) -> watch::Receiver<u64> {
         self.changes.subscribe()
@@ -114,14 +140,14 @@ impl CallLog {
     /// Returns the calls, newest first, and the agents by key.
     pub(crate) fn read(&self) -> (Vec<Call>, HashMap<String, Agent>) {
         let state = self.state.lock();
-        let mut calls: Vec<Call> = state.open.values().chain(&state.ended).cloned().collect();
+        let mut calls: Vec<Call> = state.open.values().map(|open| &open.call).chain(&state.ended).cloned().collect();
         calls.sort_by_key(|call| std::cmp::Reverse(call.row.number));
         (calls, state.agents.clone())
     }
 }
 
 impl State {
-    fn begin(&mut self, mut call: Call, caller: &Caller, program: Option<String>) -> u64 {
+    fn begin(&mut self, mut call: Call, stopper: Option<Stopper>, caller: &Caller, program: Option<String>) -> u64 {
         self.last += 1;
         call.row.number = self.last;
         let started = call.row.started;
@@ -142,12 +168,12 @@ impl State {
             agent.program = program;
         }
         agent.heard = started;
-        self.open.insert(self.last, call);
+        self.open.insert(self.last, OpenCall { call, stopper });
         self.last
     }
 
     fn end(&mut self, number: u64, outcome: &str, now: u64) {
-        let Some(mut call) = self.open.remove(&number) else { return };
+        let Some(OpenCall { mut call, .. }) = self.open.remove(&number) else { return };
         call.row.ended = Some(now);
         call.row.outcome = Some(outcome.to_owned());
         if let Some(agent) = self.agents.get_mut(&call.agent) {
@@ -235,7 +261,7 @@ mod tests {
             let row = CallRow { started: agent as u64, ..CallRow::default() };
             let call = Call { agent: agent.to_string(), kind: Minute::Working, row };
             for _ in 0..3 {
-                let number = state.begin(call.clone(), &caller, None);
+                let number = state.begin(call.clone(), None, &caller, None);
                 state.end(number, "done", agent as u64);
             }
         }

@@ -86,6 +86,7 @@ fn text(entry: &Entry) -> Option<String> {
             agent => format!("{agent} asked {}", field("question")),
         },
         "question_answered" | "question_closed" => format!("{} is {}", field("question"), field("status")),
+        "faces_closed" => "you stopped looking: no hob top or page was open".to_owned(),
         "node_invalid" => format!("node {} is invalid: {}", field("node"), field("error")),
         "agent_session_began" => format!("{} began a session", field("agent")),
         "agent_session_ended" => format!("{} ended its session", field("agent")),

@@ -2,6 +2,7 @@
 
 use std::fmt::Write;
 use std::path::Path;
+use std::sync::mpsc::channel;
 use std::time::{Duration, SystemTime};
 
 use clap::Args;
@@ -26,16 +27,29 @@ pub(crate) struct StatusCommand {
     line: bool,
 }
 
+/// The time limit of the line: a status bar waits for it.
+const LINE_LIMIT: Duration = Duration::from_millis(300);
+
 /// Prints one line for a status bar. Starts nothing.
 pub(super) fn line(project: &Project) -> Result<Exit, Failure> {
+    let (tell, told) = channel();
+    let project = project.clone();
+    // A stopped daemon accepts connections and answers none. The thread ends with the process.
+    std::thread::spawn(move || tell.send(current_line(&project)));
+    terminal::line(match told.recv_timeout(LINE_LIMIT) {
+        Ok(line) => line?,
+        Err(_) => "hob does not answer".to_owned(),
+    });
+    Ok(Exit::Done)
+}
+
+fn current_line(project: &Project) -> Result<String, Failure> {
     let Some(mut control) = current_project::connect(project)? else {
-        terminal::line("hob is not running");
-        return Ok(Exit::Done);
+        return Ok("hob is not running".to_owned());
     };
     let rooms = control.request(NEXT, json!({}), |_, _| {}).map_err(control_failure)?;
     let snapshot: Snapshot = serde_json::from_value(rooms).map_err(Failure::new)?;
-    terminal::line(snapshot.rooms.line());
-    Ok(Exit::Done)
+    Ok(snapshot.rooms.line())
 }
 
 impl StatusCommand {

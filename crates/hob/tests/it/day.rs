@@ -101,6 +101,7 @@ fn both_faces_show_a_day_as_the_status_does() {
     let mut day = Day { project: &project, screen, browser: Browser::open(&project) };
     let mut changes = day.browser.follow("sessions");
     day.agree("three agents");
+    assert!(project.run(["top", "--once", "work"]).ok().contains("ann, bob, cara"), "they are in one worktree");
 
     // An evaluation is seen from its first byte, and interrupted by a key.
     ann.call("repl_start", json!({"profile": "bash", "session": "long"}));
@@ -165,5 +166,8 @@ fn both_faces_show_a_day_as_the_status_does() {
     assert_eq!(day.browser.end(), Some(0), "the page ends when told");
     day.screen.press(&["q"]);
     day.screen.until("ended with 0");
+    until("the end of looking is an event", || {
+        project.run(["top", "--once", "now"]).stdout.contains("you stopped looking").then_some(())
+    });
     assert!(project.daemon_pid().is_some());
 }

@@ -90,6 +90,36 @@ fn mail_to_the_person_is_read_and_answered_by_keys() {
 }
 
 #[test]
+fn a_call_is_cancelled_by_keys() {
+    if !has_program("tmux") {
+        return;
+    }
+    let project = fresh();
+    let mut ann = agent(&project);
+    let screen = Screen::run(&project, "hob top agents");
+    let call = ann.start_call("repl_eval", json!({"profile": "bash", "code": "sleep 600", "wait_ms": 600_000}));
+    screen.until("repl_eval");
+    screen.press(&["x"]);
+    screen.until("Cancel the repl_eval of ann?");
+    screen.press(&["y"]);
+    let answer = ann.answer(call);
+    assert!(answer.is_error && answer.text.contains("cancelled by hand"), "{}", answer.text);
+    screen.until("The call is cancelled");
+}
+
+#[test]
+fn a_status_line_does_not_wait_for_a_stopped_daemon() {
+    let project = fresh();
+    let _ann = agent(&project);
+    let daemon = project.daemon_pid().unwrap().to_string();
+    let signal = |name: &str| assert!(project.command("kill").args([name, &daemon]).status().unwrap().success());
+    signal("-STOP");
+    let line = project.run(["status", "--line"]).stdout;
+    signal("-CONT");
+    assert_eq!(line, "hob does not answer\n");
+}
+
+#[test]
 fn the_terminal_is_whole_however_it_ends() {
     if !has_program("tmux") {
         return;
@@ -103,7 +133,7 @@ fn the_terminal_is_whole_however_it_ends() {
         assert!(text.contains("icanon") && !text.contains("-icanon") && !text.contains("-echo"), "{text}");
         assert!(!text.contains(LIST), "the other screen is back: {text}");
     };
-    for signal in ["TERM", "INT", "HUP"] {
+    for signal in ["TERM", "INT", "HUP", "QUIT", "USR1"] {
         let screen = Screen::run(&project, line);
         screen.until(LIST);
         signal_top(&project, signal);

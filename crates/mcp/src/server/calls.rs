@@ -212,10 +212,10 @@ impl Future for Work {
 
     fn poll(self: Pin<&mut Self>, cx: &mut TaskContext<'_>) -> Poll<Reply> {
         match self.get_mut() {
-            Work::Tool(work, observed) => Pin::new(work).poll(cx).map(|done| {
-                observed.end(&done);
-                done.map_or_else(Reply::Panicked, Reply::Tool)
-            }),
+            Work::Tool(work, observed) => match Pin::new(work).poll(cx) {
+                Poll::Ready(done) => Poll::Ready(observed.end(done).map_or_else(Reply::Panicked, Reply::Tool)),
+                Poll::Pending => observed.poll_stop(cx).map(|stopped| Reply::Tool(Err(stopped))),
+            },
             Work::Method(work) => Pin::new(work).poll(cx).map(|done| done.map_or_else(Reply::Panicked, Reply::Method)),
             #[cfg(feature = "log-bridge")]
             Work::Logged(work, peer) => log_bridge::with_listener(peer, || Pin::new(&mut **work).poll(cx)),

@@ -52,7 +52,7 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::watch;
 
 pub use job_tools::NAMES as JOB_TOOLS;
-pub use observing::{CallEnd, OnEnd};
+pub use observing::{CallEnd, OnEnd, Stopper};
 pub use options::{ConnectionOptions, Drained, End, Limits};
 pub use tap::Tap;
 
@@ -301,11 +301,12 @@ impl Server {
     }
 
     /// Observes the calls of tools: `begin` runs before each, and the function that it returns runs when the call ends.
-    /// A call that becomes a job ends with its job. Both must not block. Only the first call counts.
+    /// A call that becomes a job ends with its job. Both must not block. The [`Stopper`] stops the call. Only the first call
+    /// counts.
     #[must_use]
     pub fn observe(
         self,
-        begin: impl Fn(&Context, &Declaration, Option<&RawValue>) -> OnEnd + Send + Sync + 'static,
+        begin: impl Fn(&Context, &Declaration, Option<&RawValue>, Stopper) -> OnEnd + Send + Sync + 'static,
     ) -> Server {
         self.shared.observer.get_or_init(|| Arc::new(begin));
         self

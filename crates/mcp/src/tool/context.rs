@@ -125,6 +125,14 @@ impl Context {
         Context { peer, caller, cancelled: CancelSource::Call(cancel), about }
     }
 
+    /// Returns the token by which the call can be cancelled; one without effect if no connection runs it.
+    pub(crate) fn cancel_token(&self) -> CancelToken {
+        match &self.cancelled {
+            CancelSource::Call(token) => token.clone(),
+            CancelSource::Watch(_) => CancelToken::default(),
+        }
+    }
+
     /// Returns a context without a peer, for tests and for calls that the program makes itself.
     pub fn detached(caller: Caller) -> Context {
         Context::new(Arc::new(NoPeer), caller, watch::channel(false).1, None)

@@ -6,11 +6,11 @@ use ratatui::Frame;
 use ratatui::layout::{Position, Rect};
 use ratatui::style::{Color, Modifier, Style};
 use ratatui::text::{Line, Span};
-use serde_json::Value;
 use unicode_width::UnicodeWidthStr;
 
+use super::draft::{label, yes_or_no};
 use super::question::{Attachment, Field, Kind};
-use super::state::{Entry, Focus, Options, State, yes_or_no};
+use super::state::{Entry, Focus, Options, State};
 use crate::cells::{fit, wrap};
 use crate::editor::Editor;
 
@@ -225,8 +225,9 @@ impl Page {
         let has_focus = state.focus == Focus::Send;
         let begin = self.lines.len();
         let values = state.values();
-        let shown =
-            |field: &Field| values.get(&field.id).map_or_else(|| "nothing".to_owned(), |value| in_words(field, value));
+        let shown = |field: &Field| {
+            values.get(&field.id).map_or_else(|| "nothing".to_owned(), |value| visible(&label(field, value)))
+        };
         let fields = state.question.fields.iter().enumerate();
         let asked = fields.filter(|(at, field)| state.is_asked(*at) && field.kind != Kind::Note);
         let asked: Vec<&Field> = asked.map(|(_, field)| field).collect();
@@ -328,22 +329,6 @@ impl Page {
                 self.text("│ ", line, style);
             }
         }
-    }
-}
-
-/// Renders a value of a field in one line.
-fn in_words(field: &Field, value: &Value) -> String {
-    let of_one = |value: &Value| match value {
-        Value::Bool(yes) => if *yes { "yes" } else { "no" }.to_owned(),
-        Value::String(text) => {
-            let option = field.options.iter().find(|option| option.id == *text);
-            visible(option.map_or(text, |option| option.name()))
-        }
-        other => other.to_string(),
-    };
-    match value {
-        Value::Array(several) => several.iter().map(of_one).collect::<Vec<_>>().join(", "),
-        one => of_one(one),
     }
 }
 

@@ -10,6 +10,7 @@ mod screen;
 mod state;
 
 pub use draft::{Draft, FieldDraft};
+pub(crate) use draft::{Problem, defaults, label, values};
 pub use question::{Attachment, Choice, Field, Kind, Question, ShowIf};
 pub use screen::fill;
 
@@ -58,4 +59,4 @@ pub enum Outcome {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

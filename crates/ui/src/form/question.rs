@@ -1,7 +1,7 @@
 //! The question to answer, as received from the daemon over a control connection.
 
 use serde::Deserialize;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 /// An open question.
 #[derive(Debug, Clone, Default, Deserialize)]
@@ -97,6 +97,14 @@ impl Question {
     /// True if the answer must be typed in full.
     pub(crate) fn is_dangerous(&self) -> bool {
         self.danger == "high"
+    }
+
+    /// True if the condition of a field holds for these values. It may depend on a field before it.
+    pub(super) fn is_asked(&self, at: usize, values: &Map<String, Value>) -> bool {
+        self.fields[at].show_if.as_ref().is_none_or(|on| {
+            let is_before = self.fields[..at].iter().any(|field| field.id == on.field);
+            is_before && values.get(&on.field).is_some_and(|value| on.holds(value))
+        })
     }
 
     /// True if a draft keeps the field. The typed yes or no to a dangerous question is not kept.

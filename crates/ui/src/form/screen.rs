@@ -4,14 +4,14 @@ use std::io;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use ratatui::crossterm::event::{self, Event, KeyEventKind};
+use ratatui::crossterm::event;
 
 use super::draft::Draft;
 use super::draw::draw;
 use super::question::Question;
 use super::state::{State, Step};
 use super::{Answer, Outcome, Questioner, Refusal};
-use crate::terminal::{ENDING, Key, Readiness, Screen, flag_of, key, wait_for_keys};
+use crate::terminal::{ENDING, Readiness, Screen, flag_of, read_key, wait_for_keys};
 
 /// Interval at which the form checks whether the question was closed elsewhere. Keys closer together than this count as
 /// pasted, and send nothing.
@@ -65,15 +65,7 @@ pub fn fill(question: Question, note: &str, draft: &Draft, questioner: &mut dyn 
         questioner.typed();
         // All pending keys are handled before the form is drawn again, so that fast typing does not lag.
         loop {
-            let step = match event::read()? {
-                Event::Key(pressed) if pressed.kind != KeyEventKind::Release => {
-                    key(pressed).map_or(Step::Stay, |key| state.press(key))
-                }
-                // A pasted line break is not Enter, so it sends nothing.
-                Event::Paste(text) => state.press(Key::Paste(text)),
-                _ => Step::Stay,
-            };
-            match step {
+            match read_key()?.map_or(Step::Stay, |key| state.press(key)) {
                 Step::Stay => {}
                 // Keys typed later belong to the shell.
                 Step::Leave => return Ok(Outcome::Left { draft: state.draft() }),

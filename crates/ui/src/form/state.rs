@@ -5,7 +5,7 @@ use std::cell::Cell;
 use serde_json::{Map, Value};
 
 use super::Answer;
-use super::draft::{Draft, FieldDraft};
+use super::draft::{Draft, FieldDraft, values, yes_or_no};
 use super::question::{Field, Kind, Question};
 use crate::editor::Editor;
 use crate::terminal::Key;
@@ -74,7 +74,7 @@ impl State {
     /// Creates a form at its top, with the person's earlier draft and a note.
     pub(super) fn new(question: Question, note: &str, draft: &Draft) -> State {
         let entries = question.fields.iter().map(|field| {
-            let mut entry = entry(field);
+            let mut entry = entry(&question, field);
             if let Some(left) = draft.fields.get(&field.id).filter(|_| question.is_kept(field)) {
                 entry.restore(field, left);
             }
@@ -219,40 +219,15 @@ impl State {
 
     /// True if the condition of a field holds.
     pub(super) fn is_asked(&self, at: usize) -> bool {
-        let Some(on) = &self.question.fields[at].show_if else { return true };
-        let before = self.question.fields[..at].iter().position(|field| field.id == on.field);
-        before.is_some_and(|before| self.is_asked(before) && self.value(before).is_some_and(|value| on.holds(&value)))
+        self.question.is_asked(at, &self.values())
     }
 
-    /// Returns the value of a field, typed for comparison with a condition; `None` if it is empty.
-    fn value(&self, at: usize) -> Option<Value> {
-        match &self.entries[at] {
-            Entry::Nothing => None,
-            Entry::Text(editor) if editor.text().trim().is_empty() => None,
-            Entry::Text(editor) => match self.question.fields[at].kind {
-                Kind::Integer | Kind::Number => {
-                    serde_json::from_str(editor.text().trim()).ok().filter(Value::is_number)
-                }
-                Kind::Date => Some(editor.text().trim().into()),
-                Kind::Boolean => yes_or_no(editor.text()).map(Value::Bool),
-                _ => Some(editor.text().into()),
-            },
-            Entry::Options(options) => options.value(&self.question.fields[at]),
-        }
-    }
-
-    /// Returns the values of the visible fields.
+    /// Returns the values of the visible fields. An invalid number is sent as typed: the receiver reports the error.
     pub(super) fn values(&self) -> Map<String, Value> {
-        let mut values = Map::new();
-        for at in (0..self.entries.len()).filter(|&at| self.is_asked(at)) {
-            // An invalid number is sent as typed. The receiver reports the error.
-            let value = self.value(at).or_else(|| match &self.entries[at] {
-                Entry::Text(editor) => Some(editor.text()).filter(|text| !text.trim().is_empty()).map(Value::from),
-                _ => None,
-            });
-            values.extend(value.map(|value| (self.question.fields[at].id.clone(), value)));
-        }
-        values
+        let fields = self.question.fields.iter().zip(&self.entries);
+        let fields = fields.filter_map(|(field, entry)| Some((field.id.clone(), entry.draft(field)?))).collect();
+        // An option and another text are never chosen together here.
+        values(&self.question, &Draft { fields, note: None }).unwrap_or_default()
     }
 
     /// Returns the texts that the person typed, by field name, and the note.
@@ -264,7 +239,7 @@ impl State {
                 Entry::Options(Options { other: Some(editor), .. }) => editor,
                 _ => return None,
             };
-            let is_default = matches!((entry(field), known), (Entry::Text(default), Entry::Text(_)) if default.text() == editor.text());
+            let is_default = matches!((entry(&self.question, field), known), (Entry::Text(default), Entry::Text(_)) if default.text() == editor.text());
             (!is_default).then(|| (field.name().to_owned(), editor.text().to_owned()))
         });
         let note = self.noted().map(|note| ("Note".to_owned(), note));
@@ -276,7 +251,7 @@ impl State {
         let fields = self.question.fields.iter().zip(&self.entries).filter(|(field, _)| self.question.is_kept(field));
         let changed = fields.filter_map(|(field, now)| {
             let left = now.draft(field);
-            (left != entry(field).draft(field)).then(|| Some((field.id.clone(), left?))).flatten()
+            (left != entry(&self.question, field).draft(field)).then(|| Some((field.id.clone(), left?))).flatten()
         });
         let draft = Draft { fields: changed.collect(), note: self.noted() };
         (draft != Draft::default()).then_some(draft)
@@ -392,53 +367,22 @@ impl Options {
             *chosen = on || !*chosen || !self.are_many;
         }
     }
-
-    fn value(&self, field: &Field) -> Option<Value> {
-        let chosen = self.chosen.iter().zip(&field.options).filter(|(chosen, _)| **chosen);
-        let mut ids: Vec<&str> = chosen.map(|(_, option)| &*option.id).collect();
-        ids.extend(self.other.as_ref().map(|other| other.text().trim()).filter(|other| !other.is_empty()));
-        match (self.are_many, ids.as_slice()) {
-            (_, []) => None,
-            (true, ids) => Some(ids.into()),
-            (false, [.., id]) => Some((*id).into()),
-        }
-    }
 }
 
 /// Creates the entry of a field with its default.
-fn entry(field: &Field) -> Entry {
-    let words = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-    let default = Some(&field.default).filter(|default| !default.is_null());
-    match field.kind {
+fn entry(question: &Question, field: &Field) -> Entry {
+    let mut entry = match field.kind {
         Kind::Note => Entry::Nothing,
-        Kind::Text | Kind::Multiline | Kind::Integer | Kind::Number | Kind::Date => {
-            Entry::Text(Editor::new(&default.map(words).unwrap_or_default(), field.kind == Kind::Multiline))
-        }
-        Kind::Boolean => {
-            let word = default.and_then(Value::as_bool).map(|yes| if yes { "yes" } else { "no" });
-            Entry::Text(Editor::new(word.unwrap_or_default(), false))
-        }
-        Kind::Choice | Kind::Multichoice => {
-            let are_many = field.kind == Kind::Multichoice;
-            let is_default = |id: &str| match default {
-                Some(Value::Array(ids)) => ids.iter().any(|known| known == id),
-                Some(known) => known == id,
-                None => false,
-            };
-            let chosen: Vec<bool> = field.options.iter().map(|option| is_default(&option.id)).collect();
-            let row = chosen.iter().position(|chosen| *chosen).unwrap_or_default();
-            Entry::Options(Options { row, chosen, other: field.other.then(Editor::default), are_many })
-        }
-    }
-}
-
-/// Parses a word as yes or no.
-pub(super) fn yes_or_no(word: &str) -> Option<bool> {
-    match word.trim().to_lowercase().as_str() {
-        "yes" => Some(true),
-        "no" => Some(false),
-        _ => None,
-    }
+        Kind::Choice | Kind::Multichoice => Entry::Options(Options {
+            row: 0,
+            chosen: vec![false; field.options.len()],
+            other: field.other.then(Editor::default),
+            are_many: field.kind == Kind::Multichoice,
+        }),
+        kind => Entry::Text(Editor::new("", kind == Kind::Multiline)),
+    };
+    entry.restore(field, &FieldDraft::from_default(question, field));
+    entry
 }
 
 /// True if a key may change the contents.

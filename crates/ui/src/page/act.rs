@@ -7,17 +7,18 @@ use client::control::ControlError;
 use hyper::StatusCode;
 use project::rooms::Room;
 use serde::Deserialize;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use super::Site;
 use super::daemon::Daemon;
-use super::form::{self, Problem};
+use super::form;
 use super::gate::Refusal;
 use super::response::{Answer, html, refused, see};
 use super::route::Route;
 use super::show::{self, Filled, Loaded};
 use super::write;
-use crate::form::{Draft, Question};
+use crate::feed;
+use crate::form::{Draft, Problem, Question, values};
 
 const FOREIGN: Refusal = Refusal::new(
     StatusCode::FORBIDDEN,
@@ -47,17 +48,32 @@ pub(super) async fn post(site: Arc<Site>, body: &[u8]) -> Answer {
         return refused(&ONLY_SHOWS);
     }
     let action = value("action").unwrap_or_default();
+    let back = value("back").and_then(|back| Route::parse(&back)).unwrap_or(Route::Room(Room::Now));
+    let number = |name: &str| value(name).and_then(|number| number.parse::<u64>().ok());
+    let tool = match &*action {
+        "interrupt" => "repl_interrupt",
+        "restart" => "repl_restart",
+        _ => "repl_stop",
+    };
     match (&*action, value("question"), value("session")) {
         ("send" | "decline", Some(id), _) => answer(site, id, action == "decline", pairs).await,
         ("claim", Some(id), _) => claim(site, id).await,
-        ("write", ..) => write(site, &pairs, value("back").and_then(|back| Route::parse(&back))).await,
-        ("interrupt" | "stop", _, Some(id)) => {
-            let back = value("back").and_then(|back| Route::parse(&back));
-            let eval = value("eval").and_then(|eval| eval.parse::<u64>().ok());
-            on_session(site, &action, &id, eval, back.unwrap_or(Route::Session(id.clone()))).await
+        ("write", ..) => write(site, &pairs, back).await,
+        ("interrupt" | "restart" | "stop", _, Some(id)) => {
+            act(site, Action::OnSession { tool, id, eval: number("eval") }, back).await
         }
+        ("cancel", ..) => match (number("number"), number("started")) {
+            (Some(number), Some(started)) => act(site, Action::StopCall { number, started }, back).await,
+            _ => refused(&UNKNOWN),
+        },
         _ => refused(&UNKNOWN),
     }
+}
+
+/// An action on a row.
+enum Action {
+    OnSession { tool: &'static str, id: String, eval: Option<u64> },
+    StopCall { number: u64, started: u64 },
 }
 
 /// The page after an answer that was not stored.
@@ -110,7 +126,7 @@ fn send(daemon: &Daemon, id: &str, declines: bool, pairs: &[(String, String)]) -
         return Err(closed(value.clone(), &why));
     }
     if !declines {
-        params["values"] = form::values(&question, &draft).map_err(rejected)?.into();
+        params["values"] = values(&question, &draft).map_err(rejected)?.into();
     }
     daemon.answer(id, &params).map(drop).map_err(|error| {
         let (message, data) = match error {
@@ -137,8 +153,8 @@ fn late(why: &str, draft: &Draft) -> String {
 }
 
 /// Sends a message of the person. What was typed stays on the page if it was not sent.
-async fn write(site: Arc<Site>, pairs: &[(String, String)], back: Option<Route>) -> Answer {
-    let (letter, back) = (write::posted(pairs), back.unwrap_or(Route::Room(Room::Mail)));
+async fn write(site: Arc<Site>, pairs: &[(String, String)], back: Route) -> Answer {
+    let letter = write::posted(pairs);
     let sent = match letter.params() {
         Err(why) => Err(why.to_owned()),
         Ok(params) => {
@@ -167,32 +183,26 @@ async fn claim(site: Arc<Site>, id: String) -> Answer {
     super::response::content(StatusCode::NO_CONTENT, "text/plain; charset=utf-8", super::response::Content::Whole(None))
 }
 
-async fn on_session(site: Arc<Site>, action: &str, id: &str, eval: Option<u64>, back: Route) -> Answer {
-    let snapshot = site.daemon.latest().snapshot;
-    let Some(row) = snapshot.rooms.sessions.iter().find(|row| row.id == id).cloned() else {
-        tell(&site, "That session is gone.".to_owned());
-        return see(&back.url(), None);
-    };
-    let mut arguments = Map::new();
-    arguments.insert("session".to_owned(), row.name.clone().into());
-    let tool = if action == "stop" { "repl_stop" } else { "repl_interrupt" };
-    if let (Some(eval), "repl_interrupt") = (eval, tool) {
-        arguments.insert("eval".to_owned(), eval.into());
-    }
-    let (daemon, name, worktree) = (site.daemon.clone(), row.name, row.worktree);
-    let called = tokio::task::spawn_blocking(move || daemon.call(&worktree, tool, arguments)).await;
-    let word = |value: &Value| value.as_str().unwrap_or_default().replace('_', " ");
-    tell(
-        &site,
-        match called {
-            Ok(Ok((_, result))) if tool == "repl_stop" => {
-                format!("{name}: {}: {}", word(&result["state"]), word(&result["reason"]))
-            }
-            Ok(Ok((_, result))) => format!("{name}: {}, after {} ms", word(&result["outcome"]), result["took_ms"]),
-            Ok(Err(why)) => format!("{name}: not done: {why}"),
-            Err(error) => format!("{name}: not done: {error}"),
-        },
-    );
+/// Acts on a session or on a call, and shows the outcome.
+async fn act(site: Arc<Site>, action: Action, back: Route) -> Answer {
+    let daemon = site.daemon.clone();
+    let acting = tokio::task::spawn_blocking(move || {
+        let rooms = &daemon.latest().snapshot.rooms;
+        match action {
+            Action::StopCall { number, started } => feed::stop_call(daemon.project(), number, started),
+            Action::OnSession { tool, id, eval } => match rooms.sessions.iter().find(|row| row.id == id) {
+                Some(row) => {
+                    let mut arguments = json!({"session": row.name});
+                    if tool == "repl_interrupt" {
+                        arguments["eval"] = eval.into();
+                    }
+                    feed::outcome(feed::call(daemon.project(), row.worktree.as_ref(), tool, arguments))
+                }
+                None => "That session is gone.".to_owned(),
+            },
+        }
+    });
+    tell(&site, acting.await.unwrap_or_else(|error| format!("not done: {error}")));
     see(&back.url(), None)
 }
 

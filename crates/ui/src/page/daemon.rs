@@ -1,7 +1,6 @@
 //! The page's connections to the daemon: one that follows the rooms and returns after a restart, one that reports a
 //! present person, and one for each call.
 
-use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -9,7 +8,7 @@ use client::Control;
 use client::control::ControlError;
 use project::rooms::Snapshot;
 use project::{Hello, Project};
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 use tokio::sync::watch;
 
 use crate::feed::{self, AGAIN};
@@ -127,19 +126,9 @@ impl Daemon {
         }
     }
 
-    /// Calls a tool for a worktree, and returns its text and structured result; the text as an error if the tool failed.
-    /// Blocks.
-    pub(super) fn call(
-        &self,
-        worktree: &str,
-        tool: &str,
-        arguments: Map<String, Value>,
-    ) -> Result<(String, Value), String> {
-        let hello = Control::hello(&self.project, Path::new(worktree));
-        let mut control = Control::connect_or_start(&self.project, &hello).map_err(|error| error.to_string())?;
-        let mut result = control.call(tool, arguments, |_| {}, |_, _| {}).map_err(|error| error.to_string())?;
-        let text = result["content"][0]["text"].as_str().unwrap_or_default().to_owned();
-        if result["isError"] == true { Err(text) } else { Ok((text, result["structuredContent"].take())) }
+    /// Returns the project, for calls of tools.
+    pub(super) fn project(&self) -> &Project {
+        &self.project
     }
 }
 

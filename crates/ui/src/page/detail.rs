@@ -1,15 +1,16 @@
 //! The pages of a single question, session, agent and conversation.
 
-use project::rooms::{MailRow, Room, SessionRow};
+use project::rooms::{MailRow, Room, SessionRow, Snapshot};
 use project::{span, visible};
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::form::{self, Problem};
+use super::form;
 use super::html::{Html, el, line, link, notice, remark, text};
 use super::rooms::{View, name, state_class, stuck};
 use super::route::Route;
-use crate::form::{Draft, Field, Question};
+use crate::form::{Draft, Field, Problem, Question, label};
+use crate::rows;
 
 /// Output of a session.
 #[derive(Debug, Clone, Default)]
@@ -44,7 +45,7 @@ pub(super) fn standing(view: &View<'_>, question: &Value) -> Html {
     let values = fields.filter_map(|field| {
         let field = Field::deserialize(field).ok()?;
         let value = question["values"].get(&field.id)?;
-        Some(form::entry(&field, &form::label(&field, value)))
+        Some(form::entry(&field, &label(&field, value)))
     });
     let note = question["note"].as_str().map(|note| format!("Comment: {note}"));
     let lines: Vec<Html> = values.chain(note).map(|row| el("li").text(&row)).collect();
@@ -134,33 +135,12 @@ pub(super) fn agent(view: &View<'_>, id: &str) -> Html {
         ("Program", line(&row.program)),
         ("Worktree", line(&row.worktree)),
     ]);
-    let is_own = |other: &str| other == row.id || (!row.name.is_empty() && other == row.name);
-    let mut of_agent = project::rooms::Snapshot { at: view.snapshot.at, ..Default::default() };
-    of_agent.rooms.questions = rooms
-        .questions
-        .iter()
-        .filter(|question| row.pids.contains(&question.pid) || is_own(&question.agent))
-        .cloned()
-        .collect();
-    of_agent.rooms.sessions = rooms.sessions.iter().filter(|session| is_own(&session.owner)).cloned().collect();
-    of_agent.rooms.mail = rooms
-        .mail
-        .iter()
-        .filter(|mail| is_own(&mail.from) || mail.to.iter().any(|to| is_own(&to.name)))
-        .cloned()
-        .collect();
-    of_agent.rooms.activity = rooms.activity.iter().filter(|call| call.agent == row.id).take(20).cloned().collect();
+    let of_agent = Snapshot { rooms: rows::of_agent(rooms, id), ..Snapshot::default() };
     let of_agent = View { snapshot: &of_agent, ..*view };
-    let parts = [
-        (Room::Questions, of_agent.rooms().questions.len()),
-        (Room::Sessions, of_agent.rooms().sessions.len()),
-        (Room::Activity, of_agent.rooms().activity.len()),
-        (Room::Mail, of_agent.rooms().mail.len()),
-    ];
-    let tables = parts
-        .iter()
-        .filter(|(_, count)| *count > 0)
-        .map(|(room, _)| [el("h2").line(room.name()), of_agent.room(*room)].into_iter().collect());
+    let tables = [Room::Questions, Room::Sessions, Room::Activity, Room::Mail].into_iter().filter_map(|room| {
+        let has_rows = !rows::rows(of_agent.rooms(), room, view.now).is_empty();
+        has_rows.then(|| [el("h2").line(room.name()), of_agent.room(room, "")].into_iter().collect())
+    });
     [stuck(row.stuck.as_deref()), facts].into_iter().chain(tables).collect()
 }
 
@@ -183,9 +163,7 @@ pub(super) fn thread(view: &View<'_>, id: &str) -> Html {
         return el("p").class("empty").line("This conversation is no longer among the latest. `hob thread` shows it.");
     }
     let draw = |mail: &&MailRow| {
-        let to: Vec<String> =
-            mail.to.iter().map(|to| format!("{} ({})", to.name, to.state.replace('_', " "))).collect();
-        let head = format!("{} to {}, {} ago", mail.from, to.join(", "), view.age(mail.sent));
+        let head = format!("{} to {}, {} ago", mail.from, rows::recipients(mail), view.age(mail.sent));
         el("article").with([el("h2").line(&head), el("div").class("message").with([text(&mail.text)])])
     };
     messages.iter().map(draw).collect()

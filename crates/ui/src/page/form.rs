@@ -1,36 +1,14 @@
 //! The form of a question: drawn from its fields, read from posted data. Names of inputs are numbers, so that no
 //! id of an agent can collide.
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use super::html::{Element, Html, button, el, hidden, line, text, typed};
 use super::route::Route;
-use crate::form::{Attachment, Choice, Draft, Field, FieldDraft, Kind, Question};
+use crate::form::{Attachment, Choice, Draft, Field, FieldDraft, Kind, Problem, Question, label};
 
 /// The value of the choice that stands for another text.
 const OTHER: &str = "other";
-
-/// A rejected answer: the field at fault, if one is, and the reason.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Problem {
-    pub(super) field: Option<String>,
-    pub(super) why: String,
-}
-
-/// Returns the draft with the defaults of all fields.
-pub(super) fn defaults(question: &Question) -> Draft {
-    let word = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-    let filled = |field: &Field| match (&field.default, field.kind) {
-        (Value::Null, _) => FieldDraft::default(),
-        // A dangerous question takes typed words only.
-        (Value::Bool(_), _) if question.is_dangerous() => FieldDraft::default(),
-        (Value::Bool(yes), _) => FieldDraft { text: if *yes { "yes" } else { "no" }.to_owned(), chosen: Vec::new() },
-        (Value::Array(ids), _) => FieldDraft { text: String::new(), chosen: ids.iter().map(word).collect() },
-        (id, Kind::Choice | Kind::Multichoice) => FieldDraft { text: String::new(), chosen: vec![word(id)] },
-        (value, _) => FieldDraft { text: word(value), chosen: Vec::new() },
-    };
-    Draft { fields: question.fields.iter().map(|field| (field.id.clone(), filled(field))).collect(), note: None }
-}
 
 /// Reads the draft from a posted form.
 pub(super) fn posted(question: &Question, pairs: &[(String, String)]) -> Draft {
@@ -57,68 +35,10 @@ pub(super) fn posted(question: &Question, pairs: &[(String, String)]) -> Draft {
     Draft { fields: question.fields.iter().enumerate().map(read).collect(), note }
 }
 
-/// Returns the values of the fields whose conditions hold.
-///
-/// # Errors
-/// If a choice has both an option and another text.
-pub(super) fn values(question: &Question, draft: &Draft) -> Result<Map<String, Value>, Problem> {
-    let mut values = Map::new();
-    for field in &question.fields {
-        let is_asked =
-            field.show_if.as_ref().is_none_or(|on| values.get(&on.field).is_some_and(|value| on.holds(value)));
-        let Some(draft) = draft.fields.get(&field.id).filter(|_| is_asked && field.kind != Kind::Note) else {
-            continue;
-        };
-        values.extend(value(field, draft)?.map(|value| (field.id.clone(), value)));
-    }
-    Ok(values)
-}
-
-fn value(field: &Field, draft: &FieldDraft) -> Result<Option<Value>, Problem> {
-    let word = draft.text.trim();
-    let typed = || Some(word).filter(|word| !word.is_empty()).map(Value::from);
-    Ok(match field.kind {
-        Kind::Note => None,
-        // The receiver reports an invalid number, date or word.
-        Kind::Integer | Kind::Number => serde_json::from_str(word).ok().filter(Value::is_number).or_else(typed),
-        Kind::Boolean => match word.to_lowercase().as_str() {
-            "yes" => Some(true.into()),
-            "no" => Some(false.into()),
-            _ => typed(),
-        },
-        Kind::Date => typed(),
-        Kind::Text | Kind::Multiline => typed().map(|_| draft.text.as_str().into()),
-        Kind::Choice => match (draft.chosen.as_slice(), word) {
-            ([id], "") => Some(id.as_str().into()),
-            ([], _) => typed(),
-            _ => {
-                let why = "an option is chosen and another text is typed: keep one of them".to_owned();
-                return Err(Problem { field: Some(field.id.clone()), why });
-            }
-        },
-        Kind::Multichoice => {
-            let all: Vec<Value> = draft.chosen.iter().map(|id| id.as_str().into()).chain(typed()).collect();
-            (!all.is_empty()).then(|| all.into())
-        }
-    })
-}
-
 /// Returns a text behind the name of its field.
 pub(super) fn entry(field: &Field, text: &str) -> String {
     let colon = if field.name().ends_with('?') { "" } else { ":" };
     format!("{}{colon} {text}", field.name())
-}
-
-/// Returns a value of a field as a person sees it.
-pub(super) fn label(field: &Field, value: &Value) -> String {
-    match value {
-        Value::Bool(yes) => if *yes { "yes" } else { "no" }.to_owned(),
-        Value::String(id) => {
-            field.options.iter().find(|option| option.id == *id).map_or(id.as_str(), Choice::name).to_owned()
-        }
-        Value::Array(all) => all.iter().map(|value| label(field, value)).collect::<Vec<_>>().join(", "),
-        other => other.to_string(),
-    }
 }
 
 /// Draws the form. Its first button is disabled, so that Enter in a text sends nothing.
@@ -336,9 +256,10 @@ fn diff_line(row: &str) -> Html {
 #[cfg(test)]
 mod tests {
     use serde::Deserialize;
-    use serde_json::json;
+    use serde_json::{Map, json};
 
     use super::*;
+    use crate::form::{defaults, values};
 
     fn question(danger: &str) -> Question {
         let fields = json!([

@@ -22,8 +22,8 @@ pub(super) struct Frame<'a> {
 }
 
 impl Frame<'_> {
-    /// Draws a whole page: `live` is replaced as things change, `still` stays, for a form being filled in.
-    pub(super) fn document(&self, view: &View<'_>, live: Html, still: Html) -> String {
+    /// Draws a whole page: `live` is replaced as things change; the parts before and after it stay, for forms being filled in.
+    pub(super) fn document(&self, view: &View<'_>, before: Html, live: Html, after: Html) -> String {
         let questions = view.rooms().questions.len();
         let icon = Route::Icon { has_questions: questions > 0 };
         let head = el("head").with([
@@ -43,8 +43,9 @@ impl Frame<'_> {
             el("h1").line(self.heading),
             refusal.unwrap_or_default(),
             outcome,
+            before,
             el("div").id("live").with([live]),
-            still,
+            after,
         ]);
         let header = el("header").with([
             el("p").class("brand").with([el("strong").line("hob"), line(&format!(" {}", self.project))]),

@@ -1,14 +1,14 @@
 //! The rooms, drawn from a snapshot.
 
 use project::rooms::{
-    AgentRow, AgentState, CallRow, EventRow, MailRow, Minute, Need, NodeRow, QuestionRow, Recipient, Room, Rooms,
-    SessionRow, Snapshot, Urgency, WorkRow,
+    AgentRow, AgentState, CallRow, EventRow, Minute, Need, Room, Rooms, SessionRow, Snapshot, Urgency,
 };
 use project::span;
 
 use super::html::{Html, button, el, hidden, line, link, remark};
 use super::route::Route;
 use super::table::{Cell, key, table};
+use crate::rows::{self, Column, Row, Tone};
 
 /// The number of events that the first room shows.
 const EVENTS: usize = 5;
@@ -31,28 +31,65 @@ impl View<'_> {
         &self.snapshot.rooms
     }
 
-    /// Draws a room.
-    pub(super) fn room(&self, room: Room) -> Html {
-        match room {
-            Room::Now => self.now_room(),
-            Room::Agents => self.table(room, &self.rooms().agents, |row| self.agent(row)),
-            Room::Sessions => self.table(room, &self.rooms().sessions, |row| self.session(row)),
-            Room::Mail => self.table(room, &self.rooms().mail, |row| self.mail(row)),
-            Room::Questions => self.table(room, &self.rooms().questions, |row| self.question(row)),
-            Room::Activity => self.table(room, &self.rooms().activity, |row| self.call(row)),
-            Room::Work => self.table(room, &self.rooms().work, work),
-            Room::Nodes => self.table(room, &self.rooms().nodes, node),
+    /// Draws the rows of a room that hold a text.
+    pub(super) fn room(&self, room: Room, find: &str) -> Html {
+        if room == Room::Now {
+            return self.now_room();
+        }
+        let (columns, mut all) = (rows::columns(room), rows::rows(self.rooms(), room, self.now));
+        all.retain(|row| row.has(find));
+        if all.is_empty() {
+            let empty = if find.is_empty() { room.when_empty() } else { "No row matches the filter." };
+            return el("p").class("empty").line(empty);
+        }
+        let has_actions = matches!(room, Room::Sessions | Room::Activity);
+        let heads: Vec<&str> =
+            columns.iter().map(|column| column.title).chain(has_actions.then_some("actions")).collect();
+        let cells = all.iter().take(ROWS).map(|row| {
+            let cells = columns.iter().zip(&row.cells).map(|(column, cell)| self.cell(room, column, row, cell));
+            cells.chain(has_actions.then(|| Cell::new(self.actions(room, &row.id)))).collect()
+        });
+        let more = (all.len() > ROWS).then(|| el("p").class("help").line(&format!("{ROWS} of {} rows.", all.len())));
+        [table(caption(room), &heads, cells)].into_iter().chain(more).collect()
+    }
+
+    fn cell(&self, room: Room, column: &Column, row: &Row, cell: &rows::Cell) -> Cell {
+        if column.is_head {
+            let route = self.route_to_row(room, &row.id);
+            let text = match route {
+                Route::Room(_) => line(&cell.text),
+                route => link(&route, &key(room.name(), &row.id), &cell.text),
+            };
+            return Cell::head(text);
+        }
+        let agent = || self.rooms().agents.iter().find(|agent| agent.id == row.id);
+        match (room, column.title) {
+            (Room::Agents, rows::STRIP) => Cell::new(agent().map(|agent| strip(&agent.strip)).unwrap_or_default()),
+            _ if class(cell.tone).is_empty() && column.width < 10 => Cell::short(&cell.text),
+            _ => Cell::new(el("span").class(class(cell.tone)).line(&cell.text)),
         }
     }
 
-    fn table<R>(&self, room: Room, rows: &[R], draw: impl Fn(&R) -> Vec<Cell>) -> Html {
-        if rows.is_empty() {
-            return el("p").class("empty").line(room.when_empty());
+    fn actions(&self, room: Room, id: &str) -> Html {
+        let session = self.rooms().sessions.iter().find(|session| room == Room::Sessions && session.id == id);
+        let call = self.rooms().activity.iter().find(|call| room == Room::Activity && rows::call_id(call) == id);
+        let session = session.map(|session| self.session_actions("row", session));
+        session.or(call.map(|call| self.call_actions(call))).unwrap_or_default()
+    }
+
+    /// Returns the route of a row; its room if it has no page.
+    fn route_to_row(&self, room: Room, id: &str) -> Route {
+        let id = id.to_owned();
+        match room {
+            Room::Questions => Route::Question(id),
+            Room::Sessions => Route::Session(id),
+            Room::Agents => Route::Agent(id),
+            Room::Mail => match self.rooms().mail.iter().find(|mail| mail.id == id) {
+                Some(mail) => Route::Thread(mail.thread.clone()),
+                None => Route::Room(room),
+            },
+            room => Route::Room(room),
         }
-        let (caption, heads) = columns(room);
-        let cells = rows.iter().take(ROWS).map(draw);
-        let more = (rows.len() > ROWS).then(|| el("p").class("help").line(&format!("{ROWS} of {} rows.", rows.len())));
-        [table(caption, heads, cells)].into_iter().chain(more).collect()
     }
 
     /// Returns how long ago a time was.
@@ -67,8 +104,13 @@ impl View<'_> {
         let running = self.rooms().sessions.iter().filter(|session| session.running_since.is_some());
         let running = running.map(|session| self.running(session));
         let at_work: Vec<Html> = at_work.map(|agent| self.working(agent)).chain(running).collect();
-        let events = self.rooms().events.iter().take(EVENTS).map(|event| self.event(event));
-        let events: Vec<Html> = events.collect();
+        let mut events: Vec<Html> = self.rooms().events.iter().map(|event| self.event(event)).collect();
+        let earlier = events.split_off(EVENTS.min(events.len()));
+        let summary = el("summary").line(&format!("{} earlier events", earlier.len()));
+        let earlier = match earlier.is_empty() {
+            true => Html::default(),
+            false => el("details").id("earlier").with([summary, el("ul").class("lines").all(earlier)]),
+        };
         let section = |id: &'static str, class: &'static str, title: &str, rows: Vec<Html>, empty: &str| {
             let empty = || el("p").class("empty").line(empty);
             let content = if rows.is_empty() { empty() } else { el("ul").class(class).all(rows) };
@@ -79,6 +121,7 @@ impl View<'_> {
             section("needs", "needs", "Waits for you", needs, Room::Now.when_empty()),
             section("at-work", "needs", "At work", at_work, "Nothing is at work."),
             section("events", "lines", "What happened", events, "Nothing happened yet."),
+            earlier,
         ]
         .into_iter()
         .collect()
@@ -93,12 +136,7 @@ impl View<'_> {
             Urgency::Normal => ("chip stuck", "stuck"),
             Urgency::Low => ("chip", "to read"),
         };
-        let message = self.rooms().mail.iter().find(|mail| need.room == Room::Mail && mail.id == need.id);
-        let route = match message {
-            Some(message) => Route::Thread(message.thread.clone()),
-            None => route_to_row(need.room, &need.id),
-        };
-        let link = link(&route, &key("need", &need.id), &need.text);
+        let link = link(&self.route_to_row(need.room, &need.id), &key("need", &need.id), &need.text);
         let action = match session {
             Some(session) => self.session_actions("need", session),
             None => Html::default(),
@@ -126,41 +164,8 @@ impl View<'_> {
         ])
     }
 
-    pub(super) fn event(&self, event: &EventRow) -> Html {
+    fn event(&self, event: &EventRow) -> Html {
         el("li").with([line(&event.text), remark(&format!("{} ago", self.age(event.at)))])
-    }
-
-    fn agent(&self, agent: &AgentRow) -> Vec<Cell> {
-        let route = Route::Agent(agent.id.clone());
-        let link = link(&route, &key("agent", &agent.id), name(agent));
-        let role = if agent.role.is_empty() { Html::default() } else { remark(&agent.role) };
-        let chip = el("span").class(state_class(agent.state)).line(agent.state.name());
-        vec![
-            Cell::head([link, role]),
-            Cell::new([
-                el("span").class("short").with([chip, remark(&self.age(agent.since))]),
-                stuck(agent.stuck.as_deref()),
-            ]),
-            Cell::line(agent.doing.as_deref().unwrap_or_default()),
-            Cell::line(&agent.program),
-            Cell::line(&agent.worktree),
-            Cell::new([strip(&agent.strip)]),
-        ]
-    }
-
-    fn session(&self, session: &SessionRow) -> Vec<Cell> {
-        let route = Route::Session(session.id.clone());
-        let link = link(&route, &key("session", &session.id), &session.name);
-        vec![
-            Cell::head([link, remark(&session.profile)]),
-            Cell::new([self.session_state(session), stuck(session.stuck.as_deref())]),
-            Cell::new([self.evaluation(session)]),
-            Cell::line(&session.owner),
-            Cell::line(
-                &session.memory_mib.filter(|_| is_alive(session)).map(|mib| format!("{mib} MiB")).unwrap_or_default(),
-            ),
-            Cell::new([self.session_actions("row", session)]),
-        ]
     }
 
     pub(super) fn session_state(&self, session: &SessionRow) -> Html {
@@ -184,7 +189,7 @@ impl View<'_> {
     /// Draws the buttons of a session. A stop takes two steps, because it loses the session's state.
     pub(super) fn session_actions(&self, prefix: &str, session: &SessionRow) -> Html {
         let Some(token) = self.form_token else { return Html::default() };
-        if !is_alive(session) {
+        if session.is_server {
             return Html::default();
         }
         let act = |action: &'static str, title: String, class: &'static str| {
@@ -196,7 +201,8 @@ impl View<'_> {
             None => Html::default(),
         };
         let stop = el("details").id(&format!("{}-more", key(prefix, &session.id))).with([
-            el("summary").line(&format!("Stop {}…", session.name)),
+            el("summary").line(&format!("End {}…", session.name)),
+            act("restart", format!("Restart {} and lose its state", session.name), "small danger"),
             act("stop", format!("Stop {} and lose its state", session.name), "small danger"),
         ]);
         el("form").class("actions").attr("method", "post").route("action", &Route::Act).with([
@@ -209,105 +215,38 @@ impl View<'_> {
         ])
     }
 
-    fn mail(&self, mail: &MailRow) -> Vec<Cell> {
-        let link = link(&Route::Thread(mail.thread.clone()), &key("mail", &mail.id), &mail.text);
-        vec![
-            Cell::line(&mail.from),
-            Cell::new([el("ul").class("plain").all(mail.to.iter().map(recipient))]),
-            Cell::new([
-                el("span").class(priority_class(&mail.priority)).line(&mail.priority),
-                stuck(mail.stuck.as_deref()),
-            ]),
-            Cell::short(&format!("{} ago", self.age(mail.sent))),
-            Cell::head([link]),
-        ]
-    }
-
-    fn question(&self, question: &QuestionRow) -> Vec<Cell> {
-        let route = Route::Question(question.id.clone());
-        let link = link(&route, &key("question", &question.id), &question.title);
-        vec![
-            Cell::head([link, marks(question)]),
-            Cell::line(&question.agent),
-            Cell::line(&question.worktree),
-            Cell::short(&format!("{} ago", self.age(question.asked_at))),
-            Cell::short(&span(question.expires_at.saturating_sub(self.now) / 1000)),
-        ]
-    }
-
-    fn call(&self, call: &CallRow) -> Vec<Cell> {
-        let outcome = match (&call.outcome, call.ended) {
-            (Some(outcome), Some(ended)) => format!("{outcome}, {}", duration(ended.saturating_sub(call.started))),
-            (Some(outcome), None) => outcome.clone(),
-            (None, _) => format!("running for {}", self.age(call.started)),
-        };
-        let class = match call.outcome.as_deref() {
-            Some("done") => "",
-            None => "chip wrap working",
-            Some(_) => "chip wrap stuck",
-        };
-        vec![
-            Cell::line(&call.agent),
-            Cell::head([line(&call.tool)]),
-            Cell::new([el("code").line(&call.arguments)]),
-            Cell::short(&format!("{} ago", self.age(call.started))),
-            Cell::new([el("span").class(class).line(&outcome), stuck(call.stuck.as_deref())]),
-        ]
+    /// Draws the button that cancels an open call.
+    fn call_actions(&self, call: &CallRow) -> Html {
+        let Some(token) = self.form_token.filter(|_| call.outcome.is_none()) else { return Html::default() };
+        let id = key("cancel", &rows::call_id(call));
+        el("form").class("actions").attr("method", "post").route("action", &Route::Act).with([
+            hidden("token", token),
+            hidden("number", &call.number.to_string()),
+            hidden("started", &call.started.to_string()),
+            hidden("back", &self.here.url()),
+            button("cancel").id(&id).class("small").line(&format!("Cancel {}", call.tool)),
+        ])
     }
 }
 
-/// Returns the caption and the columns of a room's table.
-fn columns(room: Room) -> (&'static str, &'static [&'static str]) {
+/// Returns the caption of a room's table.
+fn caption(room: Room) -> &'static str {
     match room {
-        Room::Now => ("", &[]),
-        Room::Agents => (
-            "In the strip of 15 minutes, a tall bar is work, a middle one waits for you, and a low one waits for mail",
-            &["Agent", "State", "Doing", "Program", "Worktree", "Last 15 minutes"],
-        ),
-        Room::Sessions => ("REPL sessions", &["Session", "State", "Evaluation", "Owner", "Memory", "Actions"]),
-        Room::Mail => ("Messages, newest first", &["From", "To", "Priority", "Sent", "Text"]),
-        Room::Questions => ("Open questions, oldest first", &["Question", "Agent", "Worktree", "Asked", "Left"]),
-        Room::Activity => {
-            ("Calls and decisions on hooks, newest first", &["Agent", "Tool", "Arguments", "Begun", "Outcome"])
+        Room::Now => "",
+        Room::Agents => {
+            "In the strip of 15 minutes, a tall bar is work, a middle one waits for you, and a low one waits for mail"
         }
-        Room::Work => ("Work in each worktree", &["Worktree", "Branch", "Unfinished", "Pull request", "Checks"]),
-        Room::Nodes => ("Nodes and their calls", &["Node", "Model", "Calls", "Tokens", "Failures", "Last"]),
-    }
-}
-
-/// Returns the route of a row.
-fn route_to_row(room: Room, id: &str) -> Route {
-    match room {
-        Room::Questions => Route::Question(id.to_owned()),
-        Room::Sessions => Route::Session(id.to_owned()),
-        Room::Agents => Route::Agent(id.to_owned()),
-        room => Route::Room(room),
+        Room::Sessions => "REPL sessions and language servers",
+        Room::Mail => "Messages, newest first",
+        Room::Questions => "Open questions, oldest first",
+        Room::Activity => "Calls and decisions on hooks, newest first",
+        Room::Work => "Worktrees, their agents and their unfinished work",
+        Room::Nodes => "Nodes and their calls",
     }
 }
 
 fn is_alive(session: &SessionRow) -> bool {
     !matches!(session.state.as_str(), "exited" | "crashed" | "stopped" | "killed")
-}
-
-fn work(work: &WorkRow) -> Vec<Cell> {
-    vec![
-        Cell::head([line(&work.worktree)]),
-        Cell::line(&work.branch),
-        Cell::line(&work.unfinished),
-        Cell::line(work.pull_request.as_deref().unwrap_or_default()),
-        Cell::line(work.checks.as_deref().unwrap_or_default()),
-    ]
-}
-
-fn node(node: &NodeRow) -> Vec<Cell> {
-    vec![
-        Cell::head([line(&node.name)]),
-        Cell::line(&node.model),
-        Cell::line(&node.calls.to_string()),
-        Cell::line(&node.tokens.to_string()),
-        Cell::line(&node.failures.to_string()),
-        Cell::line(node.last.as_deref().unwrap_or_default()),
-    ]
 }
 
 pub(super) fn name(agent: &AgentRow) -> &str {
@@ -327,29 +266,13 @@ pub(super) fn stuck(rule: Option<&str>) -> Html {
     rule.map(|rule| el("p").class("chip stuck").line(&format!("stuck: {rule}"))).unwrap_or_default()
 }
 
-fn recipient(recipient: &Recipient) -> Html {
-    el("li").with([line(&recipient.name), remark(&recipient.state.replace('_', " "))])
-}
-
-fn priority_class(priority: &str) -> &'static str {
-    match priority {
-        "critical" => "chip danger",
-        "high" => "chip waits",
-        _ => "",
-    }
-}
-
-/// Draws danger and urgency of a question.
-fn marks(question: &QuestionRow) -> Html {
-    let danger = (question.danger == "high").then(|| el("span").class("chip danger").line("dangerous"));
-    let urgent = question.urgent.then(|| el("span").class("chip waits").line("urgent"));
-    danger.into_iter().chain(urgent).collect()
-}
-
-fn duration(ms: u64) -> String {
-    match ms {
-        0..1000 => format!("{ms} ms"),
-        ms => span(ms / 1000),
+/// Returns the class of a cell by its meaning.
+fn class(tone: Tone) -> &'static str {
+    match tone {
+        Tone::Plain | Tone::Dim | Tone::Good => "",
+        Tone::Busy => "chip wrap working",
+        Tone::Waiting => "chip wrap waits",
+        Tone::Alarm => "chip wrap danger",
     }
 }
 

@@ -8,6 +8,8 @@ use project::rooms::Room;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Route {
     Room(Room),
+    /// A room with the rows that hold a text.
+    Filtered(Room, String),
     Question(String),
     Session(String),
     Agent(String),
@@ -32,6 +34,7 @@ impl Route {
     pub(super) fn url(&self) -> String {
         match self {
             Route::Room(room) => room.name().to_ascii_lowercase(),
+            Route::Filtered(room, text) => format!("{}?find={}", room.name().to_ascii_lowercase(), encoded(text)),
             Route::Question(id) => format!("question?id={}", encoded(id)),
             Route::Session(id) => format!("session?id={}", encoded(id)),
             Route::Agent(id) => format!("agent?id={}", encoded(id)),
@@ -61,6 +64,7 @@ impl Route {
             "picture" => Route::Picture(value("id")?, value("number")?.parse().ok()?),
             "live" => match Route::parse(&value("of")?)? {
                 route @ (Route::Room(_)
+                | Route::Filtered(..)
                 | Route::Question(_)
                 | Route::Session(_)
                 | Route::Agent(_)
@@ -72,14 +76,17 @@ impl Route {
             "page.js" => Route::Script,
             "icon.svg" => Route::Icon { has_questions: false },
             "icon-waits.svg" => Route::Icon { has_questions: true },
-            name => Route::Room(Room::from_name(name)?),
+            name => match (Room::from_name(name)?, value("find").filter(|text| !text.is_empty())) {
+                (room, Some(text)) => Route::Filtered(room, text),
+                (room, None) => Route::Room(room),
+            },
         })
     }
 
     /// Returns the room to which the route belongs.
     pub(super) fn room(&self) -> Room {
         match self {
-            Route::Room(room) => *room,
+            Route::Room(room) | Route::Filtered(room, _) => *room,
             Route::Question(_) | Route::Picture(..) => Room::Questions,
             Route::Session(_) => Room::Sessions,
             Route::Agent(_) => Room::Agents,
@@ -105,6 +112,7 @@ mod tests {
         for route in [
             Route::Room(Room::Agents),
             question.clone(),
+            Route::Filtered(Room::Activity, hostile.to_owned()),
             Route::Session(hostile.to_owned()),
             Route::Thread("m 1".to_owned()),
             Route::Picture("q_1".to_owned(), 2),

@@ -7,20 +7,20 @@ use bytes::Bytes;
 use hyper::StatusCode;
 use project::rooms::{Room, Snapshot};
 use serde::Deserialize;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
 use super::daemon::{Daemon, LastState};
 use super::detail::{self, Output};
-use super::form::{self, Problem};
 use super::frame::Frame;
 use super::gate::Refusal;
-use super::html::{Html, line, notice};
+use super::html::{Html, el, line, notice};
 use super::response::{Answer, Content, content, html, refused};
 use super::rooms::View;
 use super::route::Route;
 use super::{Site, response, write};
-use crate::form::{Draft, Question};
+use crate::feed;
+use crate::form::{Draft, Problem, Question, defaults};
 use crate::letter::Letter;
 
 /// The interval at which ages are drawn again.
@@ -104,7 +104,7 @@ pub(super) fn document(site: &Site, route: &Route, loaded: &Loaded, filled: Opti
     let still = match loaded {
         Loaded::Question(value) if value["open"] == true => match Question::deserialize(value) {
             Ok(question) => {
-                let draft = filled.map_or_else(|| form::defaults(&question), |filled| filled.draft.clone());
+                let draft = filled.map_or_else(|| defaults(&question), |filled| filled.draft.clone());
                 detail::question(&view, &question, &draft, filled.map(|filled| &filled.problem))
             }
             Err(error) => line(&format!("This question cannot be shown: {error}")),
@@ -112,7 +112,22 @@ pub(super) fn document(site: &Site, route: &Route, loaded: &Loaded, filled: Opti
         Loaded::Unsent(letter, why) => write::form(&view, route, Some((letter, why))),
         _ => write::form(&view, route, None),
     };
-    frame.document(&view, region(&view, route, loaded), still)
+    frame.document(&view, filter(route), region(&view, route, loaded), still)
+}
+
+/// Draws the form that shows only rows with a text.
+fn filter(route: &Route) -> Html {
+    let (room, text) = match route {
+        Route::Room(Room::Now) => return Html::default(),
+        Route::Room(room) => (*room, ""),
+        Route::Filtered(room, text) => (*room, text.as_str()),
+        _ => return Html::default(),
+    };
+    let input = el("input").kind("text").id("find").attr("name", "find").typed(text).alone();
+    let label = el("label").attr("for", "find").line("Only rows with");
+    let form =
+        el("form").class("find").attr("method", "get").attr("role", "search").route("action", &Route::Room(room));
+    form.with([label, input, el("button").kind("submit").class("small").line("Filter")])
 }
 
 fn view<'a>(site: &'a Site, here: &'a Route, snapshot: &'a Snapshot) -> View<'a> {
@@ -144,8 +159,8 @@ fn region(view: &View<'_>, route: &Route, loaded: &Loaded) -> Html {
         (Route::Session(id), _) => detail::session(view, id, &Output::default()),
         (Route::Agent(id), _) => detail::agent(view, id),
         (Route::Thread(id), _) => detail::thread(view, id),
-        (Route::Room(room), _) => view.room(*room),
-        _ => view.room(Room::Now),
+        (Route::Filtered(room, text), _) => view.room(*room, text),
+        (route, _) => view.room(route.room(), ""),
     }
 }
 
@@ -159,8 +174,8 @@ pub(super) async fn load(site: &Site, route: Route, snapshot: Arc<Snapshot>) -> 
             Err(error) => Loaded::Problem(error.to_string()),
         },
         Route::Session(id) => match snapshot.rooms.sessions.iter().find(|row| row.id == *id) {
-            Some(row) => Loaded::Output(output(&daemon, &row.worktree, &row.name)),
-            None => Loaded::Nothing,
+            Some(row) if !row.is_server => Loaded::Output(output(&daemon, &row.worktree, &row.name)),
+            _ => Loaded::Nothing,
         },
         Route::Thread(id) if is_person => {
             let mail = snapshot.rooms.mail.iter().filter(|mail| mail.thread == *id && mail.is_unread_by_user());
@@ -178,11 +193,9 @@ pub(super) async fn load(site: &Site, route: Route, snapshot: Arc<Snapshot>) -> 
 /// Reads the output of a session from its first byte. Blocks.
 fn output(daemon: &Daemon, worktree: &str, session: &str) -> Output {
     let read = |tail: bool| {
-        let mut arguments = Map::new();
-        arguments.insert("session".to_owned(), session.into());
-        arguments.insert("max_bytes".to_owned(), OUTPUT_MAX.into());
-        arguments.insert("tail".to_owned(), tail.into());
-        daemon.call(worktree, "repl_read", arguments).map(|(_, read)| read)
+        let arguments = json!({"session": session, "max_bytes": OUTPUT_MAX, "tail": tail});
+        let read = feed::call(daemon.project(), worktree.as_ref(), "repl_read", arguments);
+        read.map(|mut read| read["structuredContent"].take())
     };
     let text = |read: &Value| read["text"].as_str().unwrap_or_default().to_owned();
     let beginning = match read(false) {

@@ -21,17 +21,12 @@ enum Kind {
 
 impl Cell {
     /// Creates the cell that names its row.
-    pub(super) fn head<const N: usize>(content: [Html; N]) -> Cell {
-        Cell { kind: Kind::Head, content: content.into_iter().collect() }
+    pub(super) fn head(content: Html) -> Cell {
+        Cell { kind: Kind::Head, content }
     }
 
-    pub(super) fn new<const N: usize>(content: [Html; N]) -> Cell {
-        Cell { kind: Kind::Plain, content: content.into_iter().collect() }
-    }
-
-    /// Creates a cell with a text on one line.
-    pub(super) fn line(text: &str) -> Cell {
-        Cell { kind: Kind::Plain, content: line(text) }
+    pub(super) fn new(content: Html) -> Cell {
+        Cell { kind: Kind::Plain, content }
     }
 
     /// Creates a cell with a few words that stay on one line, such as an age.
@@ -41,10 +36,10 @@ impl Cell {
 }
 
 /// Draws a table.
-pub(super) fn table(caption: &str, heads: &[&'static str], rows: impl Iterator<Item = Vec<Cell>>) -> Html {
-    let head = |head: &&'static str| el("th").attr("role", "columnheader").attr("scope", "col").line(head);
+pub(super) fn table(caption: &str, heads: &[&str], rows: impl Iterator<Item = Vec<Cell>>) -> Html {
+    let head = |head: &&str| el("th").attr("role", "columnheader").attr("scope", "col").line(head);
     let row = |cells: Vec<Cell>| {
-        let cell = |(cell, head): (Cell, &&'static str)| {
+        let cell = |(cell, head): (Cell, &&str)| {
             let element = match cell.kind {
                 Kind::Head => el("th").attr("role", "rowheader").attr("scope", "row"),
                 Kind::Short => el("td").attr("role", "cell").class("short"),

@@ -6,13 +6,14 @@ use ratatui::Frame;
 use ratatui::layout::{Position, Rect};
 use ratatui::style::{Color, Modifier, Style};
 use ratatui::text::{Line, Span};
+use unicode_segmentation::UnicodeSegmentation;
 use unicode_width::UnicodeWidthStr;
 
 use super::detail;
-use super::rows::{self, Column, Row, Tone};
 use super::state::{Mode, State, matches};
 use super::writing::Writing;
 use crate::cells::{fit, lines, pad};
+use crate::rows::{self, Column, Row, Tone};
 
 /// The smallest screen.
 pub(super) const SMALLEST: (u16, u16) = (60, 16);
@@ -76,10 +77,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, state: &State, palette: Palette) {
         Mode::Write(writing) => cursor = write(frame, body, writing),
         Mode::Go(editor) => {
             let found = matches(state, editor.text());
-            let line = |(room, row): &(Room, Row)| {
-                let cells: Vec<&str> = row.cells.iter().take(4).map(|cell| cell.text.as_str()).collect();
-                fit(&format!("{:<10} {}", room.name(), cells.join("  ")), width)
-            };
+            let line = |(room, row): &(Room, Row)| format!("{:<10} {}", room.name(), row.line());
             paragraph(frame, body, &found.iter().map(line).collect::<Vec<_>>(), 0);
         }
         _ => table(frame, body, state, palette),
@@ -161,11 +159,12 @@ fn table(frame: &mut Frame<'_>, area: Rect, state: &State, palette: Palette) {
     let events = if state.room == Room::Now { EVENTS + 2 } else { 0 };
     let height = usize::from(area.height).saturating_sub(1 + events).max(1);
     state.height.set(height);
-    let columns = layout(rows::columns(state.room), width);
-    let head = columns.iter().map(|(at, width)| pad(rows::columns(state.room)[*at].title, *width));
+    let titled = rows::columns(state.room);
+    let columns = layout(&titled, width);
+    let head = columns.iter().map(|(at, width)| pad(titled[*at].title, *width));
     frame.render_widget(Line::styled(head.collect::<Vec<_>>().join(" "), DIM), line(0));
     if rows.is_empty() {
-        let text = if state.filter.is_empty() { state.room.when_empty() } else { "No row matches the filter." };
+        let text = if state.filter.text().is_empty() { state.room.when_empty() } else { "No row matches the filter." };
         frame.render_widget(Line::raw(fit(text, width)), line(1));
     }
     let chosen = state.chosen_index(&rows);
@@ -189,7 +188,7 @@ fn table(frame: &mut Frame<'_>, area: Rect, state: &State, palette: Palette) {
     }
     if state.room == Room::Now {
         let top = usize::from(area.height).saturating_sub(EVENTS + 1);
-        frame.render_widget(Line::styled("lately", DIM), line(top));
+        frame.render_widget(Line::styled("lately (e shows all)", DIM), line(top));
         for (index, event) in state.snapshot.rooms.events.iter().take(EVENTS).enumerate() {
             let age = span(state.now.saturating_sub(event.at) / 1000);
             let text = format!("{} {}", pad(&age, 7), fit(&event.text, width.saturating_sub(8)));
@@ -221,7 +220,10 @@ fn status(state: &State, width: usize, palette: Palette) -> Line<'static> {
         let text = format!("not connected, and these rows are old: {why}");
         return Line::styled(fit(&text, width), palette.style(Tone::Alarm));
     }
-    let filter = if state.filter.is_empty() { String::new() } else { format!(" · filter: {}", state.filter) };
+    let filter = match state.filter.text() {
+        "" => String::new(),
+        text => format!(" · filter: {text}"),
+    };
     Line::styled(fit(&format!("{}{filter}", state.snapshot.rooms.line()), width), DIM)
 }
 
@@ -235,15 +237,9 @@ fn keys(state: &State, width: usize) -> (Line<'static>, Option<usize>) {
         (Line::raw(format!("{label}{before}{}", fit(&text[at..], room.saturating_sub(before.width())))), Some(column))
     };
     match &state.mode {
-        Mode::Filter => typed("filter: ".to_owned(), &state.filter, state.filter.len()),
+        Mode::Filter => typed("filter: ".to_owned(), state.filter.text(), state.filter.at()),
         Mode::Go(editor) => typed("go to: ".to_owned(), editor.text(), editor.at()),
-        Mode::Confirm { session, .. } => (
-            Line::styled(
-                fit(&format!("Stop the session {session}? Its definitions are lost. y stops it"), width),
-                BOLD,
-            ),
-            None,
-        ),
+        Mode::Confirm { question, .. } => (Line::styled(fit(question, width), BOLD), None),
         Mode::Help => (Line::styled("any key goes back", DIM), None),
         Mode::Write(_) => {
             let keys = "^S sends · Tab recipients or text · ^P priority · Esc leaves";
@@ -251,7 +247,7 @@ fn keys(state: &State, width: usize) -> (Line<'static>, Option<usize>) {
         }
         Mode::Detail(detail) => {
             let acts = acts(detail.room);
-            (Line::styled(fit(&format!("Esc back · ↑↓ PgUp PgDn scroll{acts}"), width), DIM), None)
+            (Line::styled(fit(&format!("Esc back · 1-8 rooms · ↑↓ PgUp PgDn scroll{acts}"), width), DIM), None)
         }
         Mode::List => {
             let room = match state.room {
@@ -269,24 +265,24 @@ fn keys(state: &State, width: usize) -> (Line<'static>, Option<usize>) {
 
 fn acts(room: Room) -> &'static str {
     match room {
-        Room::Agents => " · w write · i interrupt",
+        Room::Agents => " · w write · i interrupt · x cancel call",
         Room::Mail => " · w write · r reply",
-        Room::Sessions => " · i interrupt · x stop",
+        Room::Sessions => " · i interrupt · x end or restart",
         Room::Questions => " · a answer",
-        Room::Now | Room::Activity | Room::Work | Room::Nodes => "",
+        Room::Activity => " · x cancel",
+        Room::Now => " · e events",
+        Room::Work | Room::Nodes => "",
     }
 }
 
 /// Returns the end of a text that fits.
 fn fit_end(text: &str, width: usize) -> String {
-    let mut from = text.char_indices().map(|(at, _)| at);
-    let mut at = 0;
-    while fit(&text[at..], usize::MAX / 16).width() > width {
-        match from.find(|next| *next > at) {
-            Some(next) => at = next,
-            None => return String::new(),
-        }
-    }
+    let mut used = 0;
+    let fits = |(_, cluster): &(usize, &str)| {
+        used += fit(cluster, width + 1).width();
+        used <= width
+    };
+    let at = text.grapheme_indices(true).rev().take_while(fits).last().map_or(text.len(), |(at, _)| at);
     fit(&text[at..], width)
 }
 
@@ -299,7 +295,9 @@ fn help() -> Vec<String> {
         "/                shows only rows that hold a text",
         "Ctrl-K           goes to any row by a part of its text",
         "i                interrupts the evaluation of a session",
-        "x, then y        stops a session",
+        "x, then y or r   ends or restarts a session",
+        "x, then y        cancels an open call, on a call or an agent",
+        "e                shows what happened, with all events",
         "a                answers a question",
         "w                writes to the chosen agent, elsewhere to all agents",
         "r                replies to a message",

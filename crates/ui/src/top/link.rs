@@ -9,10 +9,10 @@ use client::Control;
 use client::control::ControlError;
 use project::Project;
 use project::rooms::{NEXT, Snapshot};
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use super::state::{Action, Event};
-use crate::feed;
+use crate::feed::{self, call, outcome, request, stop_call};
 
 /// The bytes of output that are read at once.
 const READ: u64 = 60_000;
@@ -68,23 +68,11 @@ pub(super) fn act(project: Project, events: Sender<Event>) -> Sender<Action> {
 }
 
 fn perform(project: &Project, action: Action) -> Option<Event> {
-    let notice = |result: Result<Value, String>| {
-        Event::Notice(match result {
-            Ok(answer) => {
-                answer["content"][0]["text"].as_str().unwrap_or("done").lines().last().unwrap_or("done").to_owned()
-            }
-            Err(why) => why,
-        })
-    };
     Some(match action {
-        Action::Interrupt { worktree, session, eval } => {
-            let result =
-                call(project, Path::new(&worktree), "repl_interrupt", json!({"session": session, "eval": eval}));
-            notice(result)
+        Action::Call { worktree, tool, arguments } => {
+            Event::Notice(outcome(call(project, Path::new(&worktree), tool, arguments)))
         }
-        Action::Stop { worktree, session } => {
-            notice(call(project, Path::new(&worktree), "repl_stop", json!({"session": session})))
-        }
+        Action::StopCall { number, started } => Event::Notice(stop_call(project, number, started)),
         Action::Write(letter) => match letter.params().map_err(str::to_owned).and_then(|params| {
             let answer = request(project, "mail/write", params)?;
             Ok(answer["content"][0]["text"].as_str().unwrap_or("sent").to_owned())
@@ -119,29 +107,4 @@ fn perform(project: &Project, action: Action) -> Option<Event> {
         }
         Action::Quit | Action::Suspend | Action::Answer { .. } => return None,
     })
-}
-
-/// Calls a tool as from a worktree, to which the names of sessions belong.
-fn call(project: &Project, worktree: &Path, tool: &str, arguments: Value) -> Result<Value, String> {
-    let mut arguments = match arguments {
-        Value::Object(arguments) => arguments,
-        _ => Map::new(),
-    };
-    arguments.retain(|_, value| !value.is_null());
-    let answer =
-        connect(project, worktree)?.call(tool, arguments, |_| {}, |_, _| {}).map_err(|error| error.to_string())?;
-    if answer["isError"] == true {
-        return Err(answer["content"][0]["text"].as_str().unwrap_or("it failed").to_owned());
-    }
-    Ok(answer)
-}
-
-/// Makes a request for the person.
-fn request(project: &Project, method: &str, params: Value) -> Result<Value, String> {
-    connect(project, project.root())?.request(method, params, |_, _| {}).map_err(|error| error.to_string())
-}
-
-fn connect(project: &Project, cwd: &Path) -> Result<Control, String> {
-    let control = Control::connect(project, &Control::hello(project, cwd)).map_err(|error| error.to_string())?;
-    control.ok_or_else(|| "no daemon runs".to_owned())
 }

@@ -1,12 +1,12 @@
 //! `hob top`: the rooms of a project on a terminal, live. [`run`] shows them until the person quits; [`frame`] returns one
 //! frame as text.
 //!
-//! Modules: `state.rs` (events in, actions out; no terminal access), `writing.rs` (a message of the person), `rows.rs` and `detail.rs` (the texts), `draw.rs` (rendering), `link.rs` (the daemon), `screen.rs` (the loop).
+//! Modules: `state.rs` (events in, actions out; no terminal access), `writing.rs` (a message of the person), `detail.rs` (the text
+//! of an open row), `draw.rs` (rendering), `link.rs` (the daemon), `screen.rs` (the loop).
 
 mod detail;
 mod draw;
 mod link;
-mod rows;
 mod screen;
 mod state;
 mod writing;

@@ -6,7 +6,7 @@ use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
 
 use project::journal;
-use ratatui::crossterm::event::{self, Event as TerminalEvent, KeyEventKind};
+use ratatui::crossterm::event;
 use ratatui::crossterm::execute;
 use ratatui::crossterm::terminal::SetTitle;
 use rustix::process::Signal;
@@ -15,7 +15,7 @@ use super::TopOptions;
 use super::draw::{Palette, draw};
 use super::link;
 use super::state::{Action, Event, State, update};
-use crate::terminal::{ENDING, Key, Readiness, Screen, flag_of, key, restore_at_panic, wait_for_keys};
+use crate::terminal::{ENDING, Readiness, Screen, flag_of, read_key, restore_at_panic, wait_for_keys};
 
 /// The time to wait for keys before news are looked at. It bounds the delay from an event to its frame.
 const LOOK: Duration = Duration::from_millis(20);
@@ -74,13 +74,7 @@ pub fn run(options: TopOptions<'_>) -> io::Result<()> {
             _ if event::poll(Duration::ZERO)? => {
                 // All pending keys are handled before the next frame, unless one needs the terminal.
                 while todo.is_empty() && event::poll(Duration::ZERO)? {
-                    let pressed = match event::read()? {
-                        TerminalEvent::Key(pressed) if pressed.kind != KeyEventKind::Release => key(pressed),
-                        // A pasted text is no command.
-                        TerminalEvent::Paste(text) => Some(Key::Paste(text)),
-                        _ => None,
-                    };
-                    if let Some(pressed) = pressed {
+                    if let Some(pressed) = read_key()? {
                         todo.extend(update(&mut state, Event::Key(pressed)));
                     }
                 }

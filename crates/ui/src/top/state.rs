@@ -4,16 +4,15 @@
 use std::cell::Cell;
 use std::collections::{HashMap, HashSet};
 
-use project::rooms::{Room, SessionRow, Snapshot};
+use project::rooms::{CallRow, Room, SessionRow, Snapshot};
+use serde_json::{Value, json};
 
-use super::rows::{self, Row};
 use super::writing::{self, Writing};
 use crate::editor::Editor;
 use crate::letter::Letter;
+use crate::rows::{self, Row};
 use crate::terminal::Key;
 
-/// The length of a filter or a name in characters.
-const WORD: usize = 100;
 /// The number of lines of output that are kept for the screen.
 const LINES: usize = 2_000;
 
@@ -51,14 +50,16 @@ pub(super) enum Action {
     Answer {
         question: String,
     },
-    Interrupt {
+    /// Calls a tool as from a worktree.
+    Call {
         worktree: String,
-        session: String,
-        eval: Option<u64>,
+        tool: &'static str,
+        arguments: Value,
     },
-    Stop {
-        worktree: String,
-        session: String,
+    /// Stops an open call of an agent.
+    StopCall {
+        number: u64,
+        started: u64,
     },
     /// Sends a message of the person.
     Write(Letter),
@@ -84,10 +85,10 @@ pub(super) enum Mode {
     Help,
     /// Types the name of a row in any room.
     Go(Editor),
-    /// Asks whether a session is to be stopped.
+    /// Asks before something is lost. Every key that is not listed means no.
     Confirm {
-        worktree: String,
-        session: String,
+        question: String,
+        answers: Vec<(char, Action)>,
     },
     /// Shows one row.
     Detail(Detail),
@@ -119,7 +120,7 @@ pub(super) struct State {
     pub chosen: HashMap<Room, String>,
     /// Its index when it was last seen, for when it is gone.
     index: HashMap<Room, usize>,
-    pub filter: String,
+    pub filter: Editor,
     pub mode: Mode,
     pub notice: Option<String>,
     /// The last message of the person that was not sent, or may not have been.
@@ -140,7 +141,7 @@ impl State {
             room,
             chosen: HashMap::new(),
             index: HashMap::new(),
-            filter: String::new(),
+            filter: Editor::default(),
             mode: Mode::List,
             notice: None,
             unsent: None,
@@ -152,15 +153,15 @@ impl State {
     /// Returns the rows of the open room that pass the filter.
     pub(super) fn rows(&self) -> Vec<Row> {
         let mut rows = rows::rows(&self.snapshot.rooms, self.room, self.now);
-        rows.retain(|row| self.filter.is_empty() || row.has(&self.filter));
+        rows.retain(|row| row.has(self.filter.text()));
         rows
     }
 
     /// Returns the index of the chosen row among these.
     pub(super) fn chosen_index(&self, rows: &[Row]) -> usize {
         let index = self.index.get(&self.room).copied().unwrap_or_default();
-        // New calls come first: at the top, the list follows them.
-        if self.room == Room::Activity && index == 0 {
+        // At the top, the list follows new calls and more urgent needs.
+        if matches!(self.room, Room::Now | Room::Activity) && index == 0 {
             return 0;
         }
         let by_id = self.chosen.get(&self.room).and_then(|id| rows.iter().position(|row| row.id == *id));
@@ -254,7 +255,9 @@ pub(super) fn update(state: &mut State, event: Event) -> Vec<Action> {
 /// Reads more output while a session is open.
 fn follow_output(state: &State) -> Vec<Action> {
     let Mode::Detail(Detail { room: Room::Sessions, id, cursor, .. }) = &state.mode else { return Vec::new() };
-    let Some(session) = state.session(id).filter(|_| state.lost.is_none()) else { return Vec::new() };
+    let Some(session) = state.session(id).filter(|session| state.lost.is_none() && !session.is_server) else {
+        return Vec::new();
+    };
     let (worktree, name) = (session.worktree.clone(), session.name.clone());
     vec![Action::Read { id: id.clone(), worktree, session: name, cursor: *cursor }]
 }
@@ -274,10 +277,9 @@ fn press(state: &mut State, key: Key) -> Vec<Action> {
         Mode::Help => Vec::new(),
         Mode::Filter => press_filter(state, key),
         Mode::Go(editor) => press_go(state, editor, key),
-        Mode::Confirm { worktree, session } => match key {
-            Key::Char('y') => vec![Action::Stop { worktree, session }],
-            _ => Vec::new(),
-        },
+        Mode::Confirm { answers, .. } => {
+            answers.into_iter().filter(|(letter, _)| key == Key::Char(*letter)).map(|(_, action)| action).collect()
+        }
         Mode::Detail(detail) => press_detail(state, detail, key),
         Mode::Write(writing) => writing::press(state, writing, key),
     }
@@ -291,8 +293,8 @@ fn press_list(state: &mut State, key: Key) -> Vec<Action> {
         Key::Char('q') => return vec![Action::Quit],
         Key::Char('?') => state.mode = Mode::Help,
         Key::Char('/') => state.mode = Mode::Filter,
-        Key::Escape => state.filter.clear(),
-        Key::Char(digit @ '1'..='8') => state.room = Room::ALL[digit as usize - '1' as usize],
+        Key::Escape => state.filter = Editor::default(),
+        Key::Char(digit @ '1'..='8') => state.room = room_of(digit),
         Key::Tab | Key::Right => state.room = neighbour(state.room, 1),
         Key::BackTab | Key::Left => state.room = neighbour(state.room, Room::ALL.len() - 1),
         Key::Up | Key::Char('k') => state.choose(&rows, at.saturating_sub(1)),
@@ -307,6 +309,10 @@ fn press_list(state: &mut State, key: Key) -> Vec<Action> {
     Vec::new()
 }
 
+fn room_of(digit: char) -> Room {
+    Room::ALL[digit as usize - '1' as usize]
+}
+
 fn neighbour(room: Room, by: usize) -> Room {
     let at = Room::ALL.iter().position(|other| *other == room).unwrap_or_default();
     Room::ALL[(at + by) % Room::ALL.len()]
@@ -316,7 +322,11 @@ fn neighbour(room: Room, by: usize) -> Room {
 fn open(state: &mut State) -> Vec<Action> {
     match state.target() {
         Some((Room::Questions, question)) => answer(state, question),
-        Some((Room::Now, _)) | None => Vec::new(),
+        Some((Room::Now, setting)) => {
+            state.notice = Some(format!("`hob trust` in a shell shows {setting} and grants it"));
+            Vec::new()
+        }
+        None => Vec::new(),
         Some((room, id)) => {
             state.mode = Mode::Detail(Detail { room, id, ..Detail::default() });
             let mut actions = follow_output(state);
@@ -341,29 +351,64 @@ fn act(state: &mut State, key: &Key) -> Vec<Action> {
     if let Key::Char(letter @ ('w' | 'r')) = key {
         return writing::write(state, *letter == 'r');
     }
+    if *key == Key::Char('e') {
+        state.mode = Mode::Detail(Detail { room: Room::Now, ..Detail::default() });
+        return Vec::new();
+    }
     let Some((room, id)) = state.target() else { return Vec::new() };
     match (key, room) {
-        (Key::Char('a'), Room::Questions) => answer(state, id),
-        (Key::Char('i' | 'x'), _) => {
-            let Some(session) = session_of(state, room, &id) else {
-                state.notice = Some("no evaluation runs here".to_owned());
-                return Vec::new();
-            };
-            let (worktree, session, eval) = (session.worktree.clone(), session.name.clone(), session.eval);
-            if *key == Key::Char('i') {
-                return vec![Action::Interrupt { worktree, session, eval }];
+        (Key::Char('a'), Room::Questions) => return answer(state, id),
+        (Key::Char('x'), Room::Activity | Room::Agents) => stop_call(state, room, &id),
+        (Key::Char('i'), _) => match session_of(state, room, &id) {
+            Some(session) => return vec![on_session(session, "repl_interrupt")],
+            None => state.notice = Some("no evaluation runs here".to_owned()),
+        },
+        (Key::Char('x'), _) => match session_of(state, room, &id) {
+            Some(session) => {
+                let name = &session.name;
+                let question = format!("End {name}? Its definitions are lost. y ends it, r restarts it");
+                let answers = [('y', "repl_stop"), ('r', "repl_restart")];
+                let answers = answers.map(|(letter, tool)| (letter, on_session(session, tool))).to_vec();
+                state.mode = Mode::Confirm { question, answers };
             }
-            state.mode = Mode::Confirm { worktree, session };
-            Vec::new()
+            None => state.notice = Some("no session is here".to_owned()),
+        },
+        _ => {}
+    }
+    Vec::new()
+}
+
+fn on_session(session: &SessionRow, tool: &'static str) -> Action {
+    let mut arguments = json!({"session": session.name});
+    if tool == "repl_interrupt" {
+        arguments["eval"] = session.eval.into();
+    }
+    Action::Call { worktree: session.worktree.clone(), tool, arguments }
+}
+
+/// Asks whether an open call is to be stopped: that of the row, or the latest one of the agent.
+fn stop_call(state: &mut State, room: Room, id: &str) {
+    if let Some(why) = &state.refusal {
+        state.notice = Some(why.clone());
+        return;
+    }
+    let is_it = |call: &&CallRow| if room == Room::Agents { call.agent == id } else { rows::call_id(call) == id };
+    let mut open = state.snapshot.rooms.activity.iter().filter(|call| call.outcome.is_none());
+    match open.find(is_it) {
+        Some(CallRow { number, started, agent, tool, .. }) => {
+            state.mode = Mode::Confirm {
+                question: format!("Cancel the {tool} of {agent}? It gets an error that says so. y cancels it"),
+                answers: vec![('y', Action::StopCall { number: *number, started: *started })],
+            };
         }
-        _ => Vec::new(),
+        None => state.notice = Some("no call is open here".to_owned()),
     }
 }
 
 /// Returns the session of a row: the row itself, or the one that the agent's evaluation runs in.
 fn session_of<'a>(state: &'a State, room: Room, id: &str) -> Option<&'a SessionRow> {
     match room {
-        Room::Sessions => state.session(id),
+        Room::Sessions => state.session(id).filter(|session| !session.is_server),
         Room::Agents => {
             let agent = state.snapshot.rooms.agents.iter().find(|agent| agent.id == id)?;
             let mut running = state.snapshot.rooms.sessions.iter().filter(|session| session.running_since.is_some());
@@ -378,28 +423,25 @@ fn press_filter(state: &mut State, key: Key) -> Vec<Action> {
     match key {
         Key::Enter => return Vec::new(),
         Key::Escape => {
-            state.filter.clear();
+            state.filter = Editor::default();
             return Vec::new();
         }
-        Key::Backspace => _ = state.filter.pop(),
-        Key::Ctrl('u') => state.filter.clear(),
-        Key::Char(c) if state.filter.chars().count() < WORD => state.filter.push(c),
-        Key::Paste(text) => {
-            let room = WORD.saturating_sub(state.filter.chars().count());
-            state.filter.extend(text.chars().filter(|c| !c.is_control()).take(room));
-        }
-        _ => {}
+        key => state.filter.press(key),
     }
     state.mode = Mode::Filter;
     Vec::new()
 }
 
-/// Returns the rows of all rooms that hold a text, each with its room.
+/// Returns the rows of all rooms that hold a text, each with its room; those that begin with it come first.
 pub(super) fn matches(state: &State, text: &str) -> Vec<(Room, Row)> {
     let rooms = Room::ALL.into_iter().filter(|room| *room != Room::Now);
     let all = rooms
         .flat_map(|room| rows::rows(&state.snapshot.rooms, room, state.now).into_iter().map(move |row| (room, row)));
-    all.filter(|(_, row)| !text.is_empty() && row.has(text)).take(50).collect()
+    let mut found: Vec<(Room, Row)> = all.filter(|(_, row)| !text.is_empty() && row.has(text)).collect();
+    let text = text.to_lowercase();
+    found.sort_by_key(|(_, row)| !row.cells[0].text.to_lowercase().starts_with(&text));
+    found.truncate(50);
+    found
 }
 
 fn press_go(state: &mut State, mut editor: Editor, key: Key) -> Vec<Action> {
@@ -408,7 +450,7 @@ fn press_go(state: &mut State, mut editor: Editor, key: Key) -> Vec<Action> {
         Key::Enter => {
             if let Some((room, row)) = matches(state, editor.text()).into_iter().next() {
                 state.room = room;
-                state.filter.clear();
+                state.filter = Editor::default();
                 state.chosen.insert(room, row.id);
                 // The id decides, also in the room of calls.
                 state.index.insert(room, 1);
@@ -431,6 +473,10 @@ fn press_detail(state: &mut State, mut detail: Detail, key: Key) -> Vec<Action> 
     );
     match key {
         Key::Escape | Key::Char('q') | Key::Left => return Vec::new(),
+        Key::Char(digit @ '1'..='8') => {
+            state.room = room_of(digit);
+            return Vec::new();
+        }
         Key::Up | Key::Char('k') => detail.scroll = up(1, detail.scroll),
         Key::Down | Key::Char('j') => detail.scroll = down(1, detail.scroll),
         Key::PageUp => detail.scroll = up(page, detail.scroll),

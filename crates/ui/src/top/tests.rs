@@ -4,11 +4,14 @@ use expect_test::{Expect, expect};
 use project::rooms::*;
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
+use serde_json::{Value, json};
 
 use super::draw::{Palette, draw};
 use super::picture;
 use super::state::{Action, Event, Mode, State, update};
 use crate::terminal::Key;
+
+mod tasks;
 
 const NOW: u64 = 10_000_000;
 
@@ -128,29 +131,29 @@ fn now_shows_needs_and_what_happened() {
         &state(rooms()),
         80,
         &expect![[r#"
-         Now 2  Agents 2  Sessions 1  Mail 1  Questions 1  Activity  Work  Nodes
-          needs you                                                 since   key
-        ? ann asks: Delete the branch?                              30 s    answer
-        × main: no output for 5 minutes, and no processor time      7 min   interrupt
+             Now 2  Agents 2  Sessions 1  Mail 1  Questions 1  Activity  Work  Nodes
+              needs you                                                 since   key
+            ? ann asks: Delete the branch?                              30 s    answer
+            × main: no output for 5 minutes, and no processor time      7 min   interrupt
 
-        lately
-        9 s     ann asked q_1
+            lately (e shows all)
+            9 s     ann asked q_1
 
-        1 working · 1 waits for you · 1 stuck or crashed
-    "#]],
+            1 working · 1 waits for you · 1 stuck or crashed
+        "#]],
     );
     check(
         &state(Rooms::default()),
         60,
         &expect![[r#"
-         Now  Agent  Sessi  Mail  Quest  Activ  Work  Nodes
-          needs you                             since   key
-        Nothing waits for you.
+             Now  Agent  Sessi  Mail  Quest  Activ  Work  Nodes
+              needs you                             since   key
+            Nothing waits for you.
 
-        lately
+            lately (e shows all)
 
-        quiet
-    "#]],
+            quiet
+        "#]],
     );
 }
 
@@ -192,12 +195,12 @@ fn each_room_has_its_rows() {
         &state,
         80,
         &expect![[r#"
-         Now 2  Agents 2  Sessions 1  Mail 1  Questions 1  Activity  Work  Nodes
-        session      state          for     evaluates                  memory   profile
-        main         running        7 min   #7 forever (pure ())       212 MiB  ghci
+             Now 2  Agents 2  Sessions 1  Mail 1  Questions 1  Activity  Work  Nodes
+            session        state          for     evaluates                memory   profile
+            main           running        7 min   #7 forever (pure ())     212 MiB  ghci
 
-        1 working · 1 waits for you · 1 stuck or crashed
-    "#]],
+            1 working · 1 waits for you · 1 stuck or crashed
+        "#]],
     );
     press(&mut state, "4");
     check(
@@ -216,12 +219,12 @@ fn each_room_has_its_rows() {
         &state,
         80,
         &expect![[r#"
-         Now 2  Agents 2  Sessions 1  Mail 1  Questions 1  Activity  Work  Nodes
-        agent          question                                   asked   left    danger
-        ann            Delete the branch?                         30 s    10 min  normal
+             Now 2  Agents 2  Sessions 1  Mail 1  Questions 1  Activity  Work  Nodes
+            agent          question                             asked   left    danger
+            ann            Delete the branch?                   30 s    10 min  normal
 
-        1 working · 1 waits for you · 1 stuck or crashed
-    "#]],
+            1 working · 1 waits for you · 1 stuck or crashed
+        "#]],
     );
 }
 
@@ -229,15 +232,17 @@ fn each_room_has_its_rows() {
 fn one_key_acts_on_the_chosen_row() {
     let mut state = state(rooms());
     assert_eq!(press(&mut state, "Enter"), [Action::Answer { question: "q_1".to_owned() }]);
-    let interrupt =
-        Action::Interrupt { worktree: "/home/me/shop".to_owned(), session: "main".to_owned(), eval: Some(7) };
+    let call =
+        |tool: &'static str, arguments: Value| Action::Call { worktree: "/home/me/shop".to_owned(), tool, arguments };
+    let interrupt = call("repl_interrupt", json!({"session": "main", "eval": 7}));
     assert_eq!(press(&mut state, "Down i"), std::slice::from_ref(&interrupt));
     assert_eq!(press(&mut state, "3 i"), std::slice::from_ref(&interrupt));
     assert_eq!(press(&mut state, "2 i"), [interrupt], "the only evaluation in the agent's worktree");
     // Stopping loses definitions, so it takes two keys.
     assert_eq!(press(&mut state, "3 x n"), []);
-    let stop = Action::Stop { worktree: "/home/me/shop".to_owned(), session: "main".to_owned() };
-    assert_eq!(press(&mut state, "x y"), [stop]);
+    assert_eq!(press(&mut state, "x y"), [call("repl_stop", json!({"session": "main"}))]);
+    assert_eq!(press(&mut state, "x r"), [call("repl_restart", json!({"session": "main"}))]);
+    assert_eq!(press(&mut state, "2 x y"), [], "no call of the agent is open");
     assert_eq!(press(&mut state, "q"), [Action::Quit]);
 }
 

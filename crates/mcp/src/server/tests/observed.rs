@@ -7,7 +7,7 @@ use serde_json::json;
 use super::client::Client;
 use super::everything;
 use super::faults::{made, server};
-use crate::server::{CallEnd, ConnectionOptions, Server};
+use crate::server::{CallEnd, ConnectionOptions, Server, Stopper};
 use crate::tool::{Outcome, ToolError};
 
 type CallEvents = Arc<Mutex<Vec<String>>>;
@@ -16,7 +16,7 @@ type CallEvents = Arc<Mutex<Vec<String>>>;
 fn observed(server: Server) -> (Server, CallEvents) {
     let seen = CallEvents::default();
     let record = seen.clone();
-    let server = server.observe(move |_, tool, arguments| {
+    let server = server.observe(move |_, tool, arguments, _| {
         let name = tool.name.clone();
         let write = |line: String| record.lock().expect("no test panics here").push(line);
         write(format!("{name} {}", arguments.map_or("", |arguments| arguments.get())));
@@ -73,8 +73,49 @@ async fn a_call_that_becomes_a_job_ends_with_it() {
 /// An observer that panics disturbs no call.
 #[tokio::test(start_paused = true)]
 async fn an_observer_that_panics_observes_nothing() {
-    let server = everything().observe(|_, _, _| panic!("the observer"));
+    let server = everything().observe(|_, _, _, _| panic!("the observer"));
     let mut client = Client::connect(&server, ConnectionOptions::default());
     client.call(1, "echo", json!({"text": "fine"})).await;
     assert_eq!(super::client::text(&client.next().await), "fine");
+}
+
+/// A stopped call is answered, also if its tool does not listen; one that succeeds nevertheless has its own answer.
+#[tokio::test(start_paused = true)]
+async fn a_stopped_call_is_answered_with_the_reason() {
+    let (seen, stoppers) = (CallEvents::default(), Arc::new(Mutex::new(Vec::<Stopper>::new())));
+    let (record, keep) = (seen.clone(), stoppers.clone());
+    let server = server([
+        made("deaf", |_| std::future::pending()),
+        made("listens", |cx| async move {
+            cx.cancelled().await;
+            Err(ToolError::user("it was cancelled"))
+        }),
+        made("finishes", |cx| async move {
+            cx.cancelled().await;
+            Ok(Outcome::text("done"))
+        }),
+    ]);
+    let server = server.observe(move |_, _, _, stopper| {
+        keep.lock().expect("no test panics here").push(stopper);
+        let record = record.clone();
+        Box::new(move |end: CallEnd| record.lock().expect("no test panics here").push(format!("{end:?}")))
+    });
+    let mut client = Client::connect(&server, ConnectionOptions::default());
+    for (id, name, text, end) in [
+        (1, "deaf", "stopped by a person", "Cancelled"),
+        (2, "listens", "stopped by a person", "Cancelled"),
+        (3, "finishes", "done", "Done"),
+    ] {
+        client.call(id, name, json!({})).await;
+        let stopper = loop {
+            if let Some(stopper) = stoppers.lock().expect("no test panics here").pop() {
+                break stopper;
+            }
+            tokio::task::yield_now().await;
+        };
+        assert!(stopper.stop("stopped by a person"));
+        assert_eq!(super::client::text(&client.next().await), text, "{name}");
+        assert_eq!(take(&seen), [end], "{name}");
+        assert!(!stopper.stop("too late"), "{name} has ended");
+    }
 }

@@ -45,6 +45,20 @@ fn press(state: &mut State, keys: &str) -> Step {
     step
 }
 
+/// Returns the answer that these keys send to a confirmation.
+pub(crate) fn confirm(danger: &str, keys: &[Key]) -> Option<Answer> {
+    let mut question = confirmation();
+    question["danger"] = danger.into();
+    let mut state = state(question);
+    let mut last = Step::Stay;
+    for key in keys {
+        state.is_settled = true;
+        picture(&state, (80, 24));
+        last = state.press(key.clone());
+    }
+    if let Step::Give(answer) = last { Some(answer) } else { None }
+}
+
 /// Draws the form and returns the text of the screen.
 fn picture(state: &State, (width, height): (u16, u16)) -> String {
     let mut terminal = Terminal::new(TestBackend::new(width, height)).expect("a terminal");
