@@ -153,7 +153,11 @@ impl Head {
     pub(crate) fn first_line(&self, count: usize, one: &str, details: &str, why: &str) -> String {
         let found = if count == 0 { format!("No {}", plural(one)) } else { counted(count, one) };
         let by = self.checked_by().map(|names| format!(" · checked by {names}")).unwrap_or_default();
-        let open = if self.undecided > 0 { format!(", {} unverified", self.undecided) } else { String::new() };
+        let open = match self.undecided {
+            0 => String::new(),
+            number if details.is_empty() => format!(", {number} unverified"),
+            number => format!("; {number} of them unverified"),
+        };
         match (self.is_complete, count) {
             (true, _) => format!("{found}, complete{details}{by}"),
             (false, 0) => format!("{found} found; not proven complete: {why}"),

@@ -277,7 +277,7 @@ fn go() {
     let (answer, text) = judged.ask("find_matches", json!({"type_name": "geo/geo.go:Shape"})).unwrap();
     assert!(
         text.starts_with(
-            "2 matches: 1 falls through, 1 absorbs; 1 verified earlier and unchanged since, 1 unverified · gopls is switched off"
+            "2 matches: 1 falls through, 1 absorbs; 1 verified earlier and unchanged since; 1 of them unverified · gopls is switched off"
         ),
         "{text}"
     );
