@@ -30,7 +30,7 @@ pub struct Launch {
 impl Default for Launch {
     fn default() -> Launch {
         // An upgrade replaces this process's file; the link still leads to the running version.
-        Launch { program: "/proc/self/exe".into(), arguments: vec!["serve".to_owned(), "--background".to_owned()] }
+        Launch { program: system::this_program(), arguments: vec!["serve".to_owned(), "--background".to_owned()] }
     }
 }
 
@@ -83,7 +83,7 @@ pub(crate) fn turn(project: &Project) -> Option<Turn> {
 
 /// Spawns the daemon. One pipe takes both outputs: the readiness line, or the output of a failing program.
 fn spawn(project: &Project, launch: &Launch) -> io::Result<(Child, File)> {
-    let (output, theirs) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC)?;
+    let (output, theirs) = io::pipe()?;
     let mut command = Command::new(&launch.program);
     handed::hand_over(&mut command, Keep::Needed)?;
     let child = command
@@ -95,7 +95,7 @@ fn spawn(project: &Project, launch: &Launch) -> io::Result<(Child, File)> {
         .stdout(theirs.try_clone()?)
         .stderr(theirs)
         .spawn()?;
-    Ok((child, File::from(output)))
+    Ok((child, File::from(std::os::fd::OwnedFd::from(output))))
 }
 
 fn wait_until_ready(project: &Project, mut output: File, within: Duration) -> StartOutcome {

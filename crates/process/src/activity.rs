@@ -7,8 +7,7 @@ use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
 use crate::group::Group;
-use crate::probe::threads;
-use crate::procfs::{self, Member};
+use crate::procfs::Member;
 
 /// The idle threshold: a thread that ran for less than one part in `REST_PART` of the window is idle, regardless of its
 /// time in the run queue.
@@ -43,7 +42,7 @@ impl Activity {
             had += ran;
             wanted += if ran >= passed / REST_PART { ran + queued } else { ran };
         }
-        let young = procfs::clock_ticks_ago(age + begun.elapsed());
+        let young = system::start_time_ago(age + begun.elapsed());
         // Start times are coarse, and the leader may have started just before: it is the session itself.
         let young = after.members.into_iter().filter(|member| member.start >= young && member.pid != group.pid());
         Activity {
@@ -57,7 +56,7 @@ impl Activity {
 struct Sample {
     at: Instant,
     /// The times of each thread.
-    times: HashMap<(i32, i32), (u64, u64)>,
+    times: HashMap<(i32, u64), (u64, u64)>,
     members: Vec<Member>,
 }
 
@@ -66,16 +65,12 @@ async fn sample(group: &Group) -> Option<Sample> {
     let look = move || {
         let members = group.near_members();
         let at = Instant::now();
-        let threads = members.iter().flat_map(|member| threads(member.pid).map(move |thread| (member.pid, thread)));
-        let times = threads.filter_map(|thread| Some((thread, times(thread)?))).collect();
+        let times = members.iter().flat_map(|member| {
+            let times = system::thread_times(member.pid).flatten();
+            times.map(move |time| ((member.pid, time.thread), (time.ran, time.queued)))
+        });
+        let times = times.collect();
         (!members.is_empty()).then_some(Sample { at, times, members })
     };
     tokio::task::spawn_blocking(look).await.ok()?
-}
-
-/// Returns the time a thread ran, and the time it waited in the run queue, in nanoseconds.
-fn times((pid, thread): (i32, i32)) -> Option<(u64, u64)> {
-    let text = procfs::read_small(pid, &format!("task/{thread}/schedstat"), 256)?;
-    let mut fields = std::str::from_utf8(&text).ok()?.split_ascii_whitespace().map(|field| field.parse().ok());
-    Some((fields.next()??, fields.next()??))
 }

@@ -65,7 +65,7 @@ impl Group {
 
     /// Returns the current command line of the first process, in words: it may have executed another program.
     pub fn command_line(&self) -> Option<String> {
-        let line = std::fs::read(format!("/proc/{}/cmdline", self.pid())).ok().filter(|line| !line.is_empty())?;
+        let line = system::arguments(self.pid()).filter(|line| !line.is_empty())?;
         let words: Vec<_> = line.split(|&byte| byte == 0).map(String::from_utf8_lossy).collect();
         Some(words.join(" ").trim_end().to_owned())
     }
@@ -105,10 +105,7 @@ impl Group {
     /// Returns children of the first process that have their own group in its session.
     fn jobs(&self) -> Vec<Member> {
         let shell = self.pid();
-        let children =
-            crate::procfs::read_small(shell, &format!("task/{shell}/children"), 64 * 1024).unwrap_or_default();
-        let children = String::from_utf8_lossy(&children);
-        let members = children.split_whitespace().filter_map(|pid| Member::read(pid.parse().ok()?));
+        let members = system::children(shell).into_iter().filter_map(Member::read);
         members.filter(|job| job.parent == shell && job.group == job.pid && job.session == shell).collect()
     }
 

@@ -13,8 +13,6 @@ use std::process::{ExitCode, Stdio};
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
-use rustix::pipe::{PipeFlags, pipe_with};
-
 use crate::exec::{close_on_exec_from, default_signals};
 use crate::nonce::Nonce;
 use crate::procfs::{Identity, Member, ProcessSet};
@@ -105,11 +103,11 @@ impl Supervisor {
     /// Returns a pipe that already contains all known lines. A guardian started on it knows the session from its first
     /// moment, even if this process dies in the next.
     fn ready(&self) -> io::Result<Ready> {
-        let (read, write) = pipe_with(PipeFlags::CLOEXEC)?;
+        let (read, write) = io::pipe()?;
         let told = self.line().watch;
-        let mut line = Line { pipe: Some(write.into()), watch: told, farewell: false };
+        let mut line = Line { pipe: Some(std::os::fd::OwnedFd::from(write).into()), watch: told, farewell: false };
         line.say_watch();
-        Ok(Ready { read, write: line.pipe.expect("just put there"), told })
+        Ok(Ready { read: read.into(), write: line.pipe.expect("just put there"), told })
     }
 
     fn line(&self) -> parking_lot::MutexGuard<'_, Line> {
@@ -194,7 +192,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     };
     let _ = rustix::process::setsid();
     let _ = rustix::process::chdir("/");
-    let _ = rustix::thread::set_name(c"hob-guardian");
+    system::set_process_name(c"hob-guardian");
     ignore_signals();
     // The session's first process starts after its guardian.
     let since = Member::read(std::process::id().cast_signed()).map_or(0, |me| me.start);

@@ -10,12 +10,13 @@
 //! - [`sandbox`] keeps a program and its descendants from writing elsewhere.
 //! - [`output`] keeps everything a program printed, by absolute offset, within fixed bounds.
 //!
-//! This crate knows nothing of REPLs, MCP or projects. Linux only. Start at `spec.rs`.
+//! This crate knows nothing of REPLs, MCP or projects. Start at `spec.rs`.
 
 mod answer;
 mod capture;
 mod mark;
 mod nonce;
+mod platform;
 mod spec;
 
 mod child;

@@ -3,11 +3,10 @@
 //! A process that has left its session, cleared its environment and lost its parent shows no trace of its origin. But
 //! limits are inherited, and the kernel has ignored one of them since Linux 2.4: the number of file locks
 //! (getrlimit(2), `RLIMIT_LOCKS`). Its soft value is the session's mark. The hard value is kept, so that a process that
-//! must outlive the session can remove the mark ([`unmark`]).
-
-use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+//! must outlive the session can remove the mark ([`unmark`]). macOS has no such limit, and so no mark.
 
 use crate::nonce::Nonce;
+use crate::platform;
 
 /// The mark that the processes of one session carry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -22,28 +21,19 @@ impl Mark {
     /// Marks this process, and thereby its future children and programs. If the limit already has another use, the
     /// session gets no mark.
     pub(crate) fn apply(self) {
-        let _ = set(Some(self.0));
+        platform::set_mark(Some(self.0));
     }
 
     /// Returns true if a process carries the mark. Another user's process cannot be queried.
-    #[expect(unsafe_code, reason = "rustix's prlimit knows no RLIMIT_LOCKS of another process")]
     pub(crate) fn is_on(self, pid: i32) -> bool {
-        let mut limit = libc::rlimit64 { rlim_cur: 0, rlim_max: 0 };
-        // SAFETY: sets nothing, and writes the answer to a value of our own.
-        let asked = unsafe { libc::prlimit64(pid, libc::RLIMIT_LOCKS, std::ptr::null(), &raw mut limit) };
-        asked == 0 && limit.rlim_cur == self.0
+        platform::mark(pid) == Some(self.0)
     }
 }
 
 /// Removes the mark from this process and its future children: for a process that was started within a session and must
 /// outlive it, such as another daemon.
 pub fn unmark() {
-    let _ = set(None);
-}
-
-fn set(mark: Option<u64>) -> rustix::io::Result<()> {
-    let maximum = getrlimit(Resource::Locks).maximum;
-    setrlimit(Resource::Locks, Rlimit { current: mark.or(maximum), maximum })
+    platform::set_mark(None);
 }
 
 #[cfg(test)]

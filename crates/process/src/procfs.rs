@@ -1,4 +1,4 @@
-//! Process information from `/proc`; and signals that cannot hit the wrong process.
+//! Processes of a session; and signals that cannot hit the wrong process.
 //!
 //! A process is identified by its number together with its start time, because numbers are reused. [`Identity`]
 //! identifies a whole session; [`Identity::members`] finds everything that belongs to it, including escaped
@@ -6,16 +6,12 @@
 
 use parking_lot::Mutex;
 use std::collections::{HashMap, HashSet};
-use std::io::{self, Read};
-use std::mem::MaybeUninit;
+use std::io;
 use std::os::fd::AsFd;
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use rustix::fs::{Mode, OFlags, RawDir};
-use rustix::io::Errno;
-use rustix::process::{Pid, PidfdFlags, Signal};
+use rustix::process::Signal;
 
 use crate::mark::Mark;
 use crate::nonce::Nonce;
@@ -35,14 +31,15 @@ pub struct Member {
     pub state: char,
     /// The short name of its program.
     pub name: String,
-    /// Start time in clock ticks since the machine's start.
+    /// Start time in the unit of [`system::Process::start`].
     pub(crate) start: u64,
 }
 
 impl Member {
     /// Reads one process; `None` when it is gone.
     pub(crate) fn read(pid: i32) -> Option<Member> {
-        parse_stat(&read_small(pid, "stat", 4096)?)
+        let system::Process { pid, parent, group, session, state, name, start, .. } = system::process(pid)?;
+        Some(Member { pid, parent, group, session, state, name, start })
     }
 
     /// Returns the pair that no other process of this boot shares.
@@ -57,14 +54,8 @@ impl Member {
 
     /// Sends a signal if this is still the same process. Returns false if it was already gone.
     pub(crate) fn signal(&self, signal: Signal) -> bool {
-        let Some(pid) = Pid::from_raw(self.pid) else { return false };
-        let same = || Member::read(self.pid).is_some_and(|now| now.start == self.start);
-        match rustix::process::pidfd_open(pid, PidfdFlags::empty()) {
-            // The descriptor holds on to the process: the one checked after opening is the one signalled.
-            Ok(fd) => same() && rustix::process::pidfd_send_signal(fd.as_fd(), signal).is_ok(),
-            Err(Errno::SRCH) => false,
-            Err(_) => same() && rustix::process::kill_process(pid, signal).is_ok(),
-        }
+        let is_same = || Member::read(self.pid).is_some_and(|now| now.start == self.start);
+        system::send_signal(self.pid, signal, is_same)
     }
 }
 
@@ -171,11 +162,10 @@ impl Identity {
     /// closed our descriptors and has no environment yet.
     fn undecided(&self) -> bool {
         const KERNEL: i32 = 2;
-        let empty = |pid, file| read_small(pid, file, 1).is_some_and(|bytes| bytes.is_empty());
-        let mut young = processes().filter_map(Member::read).filter(|found| {
+        let mut young = system::processes().filter_map(Member::read).filter(|found| {
             found.start >= self.since && !found.is_zombie() && found.parent != KERNEL && found.pid != KERNEL
         });
-        young.any(|found| empty(found.pid, "environ") && empty(found.pid, "cmdline"))
+        young.any(|found| system::is_starting(found.pid))
     }
 
     /// Stops everything but `spared`, until a look finds nothing new: a stopped process starts nothing, and stays the
@@ -204,7 +194,7 @@ impl Identity {
     /// instance to the next: the next has a higher number, which [`one_by_one`] reaches later.
     fn stop_marked(&self, stopped: &mut ProcessSet) {
         let (me, mark) = (std::process::id().cast_signed(), Mark::from_nonce(&self.nonce));
-        for met in one_by_one().filter(|&pid| pid != me && mark.is_on(pid)).filter_map(Member::read) {
+        for met in system::one_by_one().filter(|&pid| pid != me && mark.is_on(pid)).filter_map(Member::read) {
             if met.start >= self.since && !met.is_zombie() && stopped.insert(met.key()) {
                 met.signal(Signal::STOP);
             }
@@ -238,77 +228,22 @@ fn all_processes(age: Duration) -> Arc<Vec<Member>> {
     }
     let (looked, me) = (Instant::now(), std::process::id().cast_signed());
     let all: Arc<Vec<Member>> =
-        Arc::new(processes().filter_map(Member::read).filter(|found| found.pid != me).collect());
+        Arc::new(system::processes().filter_map(Member::read).filter(|found| found.pid != me).collect());
     *last() = Some((looked, all.clone()));
     all
 }
 
-/// Returns the numbers of all processes.
-pub(crate) fn processes() -> impl Iterator<Item = i32> {
-    std::fs::read_dir("/proc")
-        .into_iter()
-        .flatten()
-        .filter_map(|entry| entry.ok()?.file_name().to_str()?.parse::<i32>().ok())
-}
-
-/// Returns all processes in ascending order, each read only after the one before was handled, so that new ones are
-/// included. [`processes`] is cheaper, but reads all at once, and so misses a process that lives for a millisecond and
-/// leaves another behind.
-fn one_by_one() -> impl Iterator<Item = i32> {
-    /// Room for one entry of the directory, but not two, including alignment.
-    const ONE: usize = 32 + 7;
-    /// Room for the longest name.
-    const LONGEST: usize = ONE + 8 * 60;
-    let directory = rustix::fs::open("/proc", OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty()).ok();
-    let mut buffer = [const { MaybeUninit::uninit() }; LONGEST];
-    std::iter::from_fn(move || {
-        let mut room = ONE;
-        loop {
-            match RawDir::new(directory.as_ref()?, &mut buffer[..room]).next()? {
-                Ok(entry) => match entry.file_name().to_str().map(str::parse) {
-                    Ok(Ok(pid)) => return Some(pid),
-                    _ => room = ONE,
-                },
-                // A name that is longer than any number gets exactly the space it needs.
-                Err(Errno::INVAL) if room < LONGEST => room += 8,
-                Err(_) => return None,
-            }
-        }
-    })
-}
-
 /// Returns true if the environment that a process was started with holds the entry.
 pub(crate) fn carries(pid: i32, entry: &[u8]) -> bool {
-    // The kernel allows environments of many MiB; [`crate::Spec`] builds ours, and they are far smaller.
-    read_small(pid, "environ", 4 << 20).is_some_and(|bytes| bytes.split(|&byte| byte == 0).any(|one| one == entry))
+    system::environment(pid).is_some_and(|bytes| bytes.split(|&byte| byte == 0).any(|one| one == entry))
 }
 
 /// Returns a variable's value in the environment that a process was started with.
 pub(crate) fn variable(pid: i32, name: &str) -> Option<String> {
-    let bytes = read_small(pid, "environ", 4 << 20)?;
+    let bytes = system::environment(pid)?;
     let prefix = format!("{name}=");
     let entry = bytes.split(|&byte| byte == 0).find(|one| one.starts_with(prefix.as_bytes()))?;
     String::from_utf8(entry[prefix.len()..].to_vec()).ok()
-}
-
-/// Returns a file of `/proc/PID`, at most `limit` bytes of it.
-pub(crate) fn read_small(pid: i32, file: &str, limit: u64) -> Option<Vec<u8>> {
-    // Enough for most files to be read in one call; growing from empty would take five.
-    let mut bytes = Vec::with_capacity(1024);
-    std::fs::File::open(PathBuf::from(format!("/proc/{pid}/{file}"))).ok()?.take(limit).read_to_end(&mut bytes).ok()?;
-    Some(bytes)
-}
-
-/// Returns the start time of a process that began `age` ago, in the unit of [`Member::start`].
-pub(crate) fn clock_ticks_ago(age: Duration) -> u64 {
-    let uptime = std::fs::read_to_string("/proc/uptime").unwrap_or_default();
-    let up = uptime.split_ascii_whitespace().next().and_then(|seconds| seconds.parse().ok()).unwrap_or(0.0);
-    ((up - age.as_secs_f64()).max(0.0) * rustix::param::clock_ticks_per_second() as f64) as u64
-}
-
-/// Returns the id of this boot of the machine.
-pub(crate) fn boot_id() -> String {
-    std::fs::read_to_string("/proc/sys/kernel/random/boot_id").map(|id| id.trim().to_owned()).unwrap_or_default()
 }
 
 /// Returns the inode that both ends of a pipe share.
@@ -316,38 +251,9 @@ pub(crate) fn inode(fd: impl AsFd) -> io::Result<u64> {
     Ok(rustix::fs::fstat(fd)?.st_ino)
 }
 
-/// Parses `pid (name) state ppid pgrp session …`; the name may hold spaces and parentheses, so the last one counts.
-fn parse_stat(stat: &[u8]) -> Option<Member> {
-    let open = memchr::memchr(b'(', stat)?;
-    let close = memchr::memrchr(b')', stat)?;
-    let pid = std::str::from_utf8(&stat[..open]).ok()?.trim().parse().ok()?;
-    let name = String::from_utf8_lossy(stat.get(open + 1..close)?).into_owned();
-    let rest = std::str::from_utf8(&stat[close + 1..]).ok()?;
-    let fields: Vec<&str> = rest.split_ascii_whitespace().collect();
-    let number = |index: usize| fields.get(index)?.parse::<i32>().ok();
-    Some(Member {
-        pid,
-        name,
-        state: fields.first()?.chars().next()?,
-        parent: number(1)?,
-        group: number(2)?,
-        session: number(3)?,
-        start: fields.get(19)?.parse().ok()?,
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_name_with_parentheses_is_read_whole() {
-        let stat = b"42 (a) b (c) S 7 8 9 0 -1 4194560 1 2 3 4 5 6 7 8 20 0 1 0 123456 9 9\n";
-        let member = parse_stat(stat).unwrap();
-        assert_eq!((member.name.as_str(), member.parent, member.group, member.session), ("a) b (c", 7, 8, 9));
-        assert_eq!((member.state, member.start), ('S', 123_456));
-        assert_eq!(parse_stat(b"garbage"), None);
-    }
 
     #[tokio::test]
     async fn a_number_that_is_used_again_is_not_the_session() {
@@ -371,21 +277,10 @@ mod tests {
     }
 
     #[test]
-    fn what_starts_while_the_list_is_read_is_in_it() {
-        let mut list = one_by_one();
-        let lowest = list.next().unwrap();
-        let mut child = std::process::Command::new("sleep").arg("1000").spawn().unwrap();
-        let rest: Vec<i32> = list.collect();
-        child.kill().unwrap();
-        child.wait().unwrap();
-        assert!(rest.contains(&child.id().cast_signed()) && rest.iter().all(|&pid| pid > lowest), "{rest:?}");
-    }
-
-    #[test]
     fn this_process_reads_itself() {
         let me = std::process::id().cast_signed();
         assert_eq!(Member::read(me).unwrap().pid, me);
         assert!(!carries(me, &Nonce::random().entry()));
-        assert_eq!(boot_id().len(), 36);
+        assert_eq!(system::boot_id().len(), 36);
     }
 }

@@ -12,7 +12,7 @@ use rustix::fs::OFlags;
 use serde::{Deserialize, Serialize};
 
 use crate::nonce::Nonce;
-use crate::procfs::{self, Identity, Member, ProcessSet};
+use crate::procfs::{Identity, Member, ProcessSet};
 
 /// The record of a live session, written as `NONCE.json`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -50,7 +50,7 @@ pub fn sweep(directory: &Path) -> io::Result<Swept> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(swept),
         other => other?,
     };
-    let boot = procfs::boot_id();
+    let boot = system::boot_id();
     for entry in entries {
         let path = entry?.path();
         // Files that hob did not write must not be removed.
@@ -93,7 +93,7 @@ impl Record {
         let me = std::process::id().cast_signed();
         let (pid, start) = identity.leader.unwrap_or_default();
         Record {
-            boot: procfs::boot_id(),
+            boot: system::boot_id(),
             nonce: identity.nonce.clone(),
             pid,
             start,

@@ -13,9 +13,7 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
 use rustix::io::FdFlags;
-use rustix::pipe::{PipeFlags, pipe_with};
 use rustix::process::Rlimit;
-use rustix::pty::OpenptFlags;
 use rustix::termios::Winsize;
 use tokio::net::unix::pipe;
 
@@ -25,7 +23,7 @@ use crate::guardian::Guardian;
 use crate::mark::Mark;
 use crate::nonce::{self, Nonce};
 use crate::sandbox::{Rules, Sandbox};
-use crate::{limits, procfs, records};
+use crate::{limits, platform, procfs, records};
 
 /// A program to start. Nothing is inherited: give the whole environment.
 #[derive(Debug, Clone)]
@@ -208,7 +206,8 @@ impl Spec {
 
         let mut command = tokio::process::Command::new(&program);
         let given = self.given.as_deref().map(text_pipe).transpose().map_err(system)?;
-        let path = given.as_ref().map(|given| OsString::from(format!("/proc/self/fd/{}", given.as_raw_fd())));
+        let path =
+            given.as_ref().map(|given| OsString::from(format!("{}/{}", system::OWN_DESCRIPTORS, given.as_raw_fd())));
         let args = self.args.iter().map(|arg| path.as_ref().filter(|_| arg == GIVEN_PATH).unwrap_or(arg));
         command.arg0(&self.program).args(args).current_dir(&self.cwd).env_clear();
         command.envs(self.env.iter().map(|(name, value)| (name, value)));
@@ -229,7 +228,7 @@ impl Spec {
         }
         let mut terminal = None;
         if let Some(variable) = &self.terminal {
-            let theirs = match own_terminal() {
+            let theirs = match platform::new_terminal() {
                 Ok((ours, theirs)) => {
                     terminal = Some(ours);
                     theirs
@@ -253,7 +252,7 @@ impl Spec {
 
         let guardian = match &self.guard {
             Guard::Without => None,
-            Guard::SelfExe => Some(Guardian::start(Path::new("/proc/self/exe"), &["guardian".into()], &self.nonce)),
+            Guard::SelfExe => Some(Guardian::start(&system::this_program(), &["guardian".into()], &self.nonce)),
             Guard::Program(program, args) => Some(Guardian::start(program, args, &self.nonce)),
         };
         let guardian = guardian.transpose().map_err(SpawnError::Guardian)?;
@@ -377,7 +376,7 @@ impl Streams {
     }
 
     fn terminal(window: Window) -> io::Result<Streams> {
-        let (ours, theirs) = own_terminal()?;
+        let (ours, theirs) = platform::new_terminal()?;
         let size = Winsize { ws_row: window.rows, ws_col: window.columns, ws_xpixel: 0, ws_ypixel: 0 };
         rustix::termios::tcsetwinsize(&ours, size)?;
         rustix::io::ioctl_fionbio(&ours, true)?;
@@ -391,32 +390,28 @@ impl Streams {
 
 /// Returns the read end of a pipe that holds `text` and nothing after it.
 fn text_pipe(text: &[u8]) -> io::Result<OwnedFd> {
-    let (read, write) = pipe_with(PipeFlags::CLOEXEC)?;
+    let (read, write) = new_pipe()?;
     if text.len() > GIVEN_MAX || rustix::io::write(&write, text)? < text.len() {
         return Err(io::ErrorKind::FileTooLarge.into());
     }
     Ok(read)
 }
 
-/// Returns a terminal: the end that keeps it, and the one for the child.
-fn own_terminal() -> io::Result<(OwnedFd, OwnedFd)> {
-    let flags = OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC;
-    let ours = rustix::pty::openpt(flags)?;
-    rustix::pty::grantpt(&ours)?;
-    rustix::pty::unlockpt(&ours)?;
-    let theirs = rustix::pty::ioctl_tiocgptpeer(&ours, flags)?;
-    Ok((ours, theirs))
+/// Returns the read end and the write end of a pipe that exec closes.
+fn new_pipe() -> io::Result<(OwnedFd, OwnedFd)> {
+    let (read, write) = io::pipe()?;
+    Ok((read.into(), write.into()))
 }
 
 fn our_writer() -> io::Result<Ends<pipe::Sender>> {
-    let (read, write) = pipe_with(PipeFlags::CLOEXEC)?;
+    let (read, write) = new_pipe()?;
     Ok(Ends { ours: pipe::Sender::from_owned_fd(write)?, child: read })
 }
 
 fn our_reader() -> io::Result<Ends<pipe::Receiver>> {
-    let (read, write) = pipe_with(PipeFlags::CLOEXEC)?;
+    let (read, write) = new_pipe()?;
     // A pipe takes memory only for its content. Where this size is not allowed, a smaller pipe works too.
-    let _ = rustix::pipe::fcntl_setpipe_size(&read, OUTPUT_PIPE);
+    platform::set_pipe_size(&read, OUTPUT_PIPE);
     Ok(Ends { ours: pipe::Receiver::from_owned_fd(read)?, child: write })
 }
 

@@ -13,6 +13,7 @@ use rustix::process::{Pid, WaitId, WaitIdOptions};
 use tokio::signal::unix::{SignalKind, signal};
 
 use crate::nonce::{self, Nonce};
+use crate::platform;
 use crate::procfs::{self, Member};
 
 /// Children that their starters await. Locked while forking, so that no child is seen before it is registered.
@@ -21,10 +22,9 @@ static OWNED: Mutex<Option<HashSet<i32>>> = Mutex::new(None);
 /// Makes this process the parent of orphaned descendants. Call once, early.
 ///
 /// # Errors
-/// Only on a kernel older than 3.4.
+/// Only on a Linux kernel older than 3.4.
 pub fn become_subreaper() -> io::Result<()> {
-    let me = rustix::process::getpid();
-    Ok(rustix::process::set_child_subreaper(Some(me))?)
+    platform::become_subreaper()
 }
 
 /// Reaps adopted children for as long as it is polled. Spawn it once on the runtime.
@@ -110,7 +110,7 @@ fn adopted_children(owned: &Option<HashSet<i32>>) -> impl Iterator<Item = Member
     let me = std::process::id().cast_signed();
     // Not by `getsid`, whose wrapper cannot represent 0: the answer in a container whose session leader is outside.
     let session = Member::read(me).map_or(0, |own| own.session);
-    procfs::processes().filter_map(Member::read).filter(move |found| {
+    system::processes().filter_map(Member::read).filter(move |found| {
         found.parent == me
             && found.session != session
             && !owned.as_ref().is_some_and(|owned| owned.contains(&found.pid))

@@ -1,9 +1,6 @@
 //! Determines a process's ancestry, from the kernel and from marks in its environment: an agent must not answer for its
 //! user. This prevents accidents, not malice: the same user has other means.
 
-use std::fs;
-use std::io::Read;
-use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 /// Variables that coding agents set for the commands that they run.
@@ -27,10 +24,6 @@ const WRAPPERS: &[&str] = &["sh", "bash", "dash", "ash", "zsh", "ksh", "fish"];
 const GENERATIONS: usize = 64;
 /// The maximum number of a shell's child processes examined.
 const CHILDREN: usize = 1000;
-/// The size limit of an environment, in bytes.
-const ENVIRONMENT: usize = 4 << 20;
-/// The size of one read.
-const PAGE: usize = 4096;
 
 /// A process. Its id may be reused with another start time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -41,7 +34,7 @@ struct Process {
     session: u32,
     /// Its controlling terminal; 0 for none.
     terminal: i32,
-    /// The start time, in the kernel's ticks.
+    /// The start time, in the unit of [`system::Process::start`].
     start: u64,
 }
 
@@ -132,7 +125,7 @@ fn starts_front_end(pid: u32, but: u32) -> bool {
     if pid <= 1 || is_wrapper(pid) {
         return false;
     }
-    let mut left = children(pid);
+    let mut left: Vec<u32> = children(pid).collect();
     let mut seen = 0;
     while let Some(child) = left.pop() {
         seen += 1;
@@ -146,41 +139,13 @@ fn starts_front_end(pid: u32, but: u32) -> bool {
     false
 }
 
-/// Returns the current children of a process.
-fn children(pid: u32) -> Vec<u32> {
-    let threads = fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
-    let list = |thread: fs::DirEntry| {
-        let list = format!("task/{}/children", thread.file_name().to_str()?);
-        String::from_utf8(contents(pid, &list, ENVIRONMENT).ok()?).ok()
-    };
-    let lists: Vec<String> = threads.filter_map(list).collect();
-    if !lists.is_empty() {
-        return lists
-            .iter()
-            .flat_map(|list| list.split_ascii_whitespace())
-            .filter_map(|pid| pid.parse().ok())
-            .collect();
-    }
-    // This kernel lacks those lists.
-    let me = crate::owner::me();
-    let numbers = fs::read_dir("/proc").into_iter().flatten().flatten();
-    let numbers = numbers.filter(|entry| entry.metadata().is_ok_and(|entry| entry.uid() == me));
-    let numbers = numbers.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
-    numbers.filter(|of| Process::from_pid(*of).is_some_and(|process| process.parent == pid)).collect()
-}
-
 /// Returns true if a process is `hob mcp`: it runs the program of this process, or one of its name, so that an older version counts too.
 fn is_front_end(pid: u32) -> bool {
-    let line = contents(pid, "cmdline", ENVIRONMENT).unwrap_or_default();
+    let line = arguments(pid);
     let mut words = line.split(|byte| *byte == 0);
     let program = words.next().unwrap_or_default();
     let is_named = || program.rsplit(|byte| *byte == b'/').next() == Some(b"hob".as_slice());
-    words.any(|word| word == b"mcp") && (is_named() || is_this_program(pid))
-}
-
-fn is_this_program(pid: u32) -> bool {
-    let program = |name: &str| fs::metadata(format!("/proc/{name}/exe")).map(|file| (file.dev(), file.ino())).ok();
-    program(&pid.to_string()).is_some_and(|of| program("self") == Some(of))
+    words.any(|word| word == b"mcp") && (is_named() || system::is_same_program(pid.cast_signed()) == Some(true))
 }
 
 /// Returns the process that started a front-end, skipping intermediate processes such as `sh -c`.
@@ -215,7 +180,7 @@ fn is_wrapper(pid: u32) -> bool {
 
 /// Returns the words of a shell's command line after its name; `None` for another program.
 fn shell_words(pid: u32) -> Option<Vec<String>> {
-    let line = contents(pid, "cmdline", ENVIRONMENT).unwrap_or_default();
+    let line = arguments(pid);
     let mut words = line.split(|byte| *byte == 0).map(|word| String::from_utf8_lossy(word).into_owned());
     let program = words.next().unwrap_or_default();
     let program = Path::new(&program).file_name().and_then(|name| name.to_str()).unwrap_or_default();
@@ -224,47 +189,33 @@ fn shell_words(pid: u32) -> Option<Vec<String>> {
 }
 
 fn name(pid: u32) -> String {
-    let name = fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
+    let name = system::process(pid.cast_signed()).map(|process| process.name).unwrap_or_default();
     crate::visible(name.trim())
 }
 
 fn environment(pid: u32) -> Vec<u8> {
     // An unreadable environment has no marks.
-    contents(pid, "environ", ENVIRONMENT).unwrap_or_default()
+    system::environment(pid.cast_signed()).unwrap_or_default()
 }
 
-/// Reads a file about a process from the kernel, up to `most` bytes. It reads one page at a time, since each read costs
-/// as much as a long one and an answer waits for all of them.
-fn contents(pid: u32, what: &str, most: usize) -> std::io::Result<Vec<u8>> {
-    let mut file = fs::File::open(format!("/proc/{pid}/{what}"))?;
-    let mut bytes = Vec::new();
-    loop {
-        let begin = bytes.len();
-        bytes.resize(begin + PAGE, 0);
-        let count = file.read(&mut bytes[begin..])?;
-        bytes.truncate(begin + count);
-        // A line of values arrives whole.
-        if count == 0 || bytes.len() >= most || most == PAGE {
-            return Ok(bytes);
-        }
-    }
+fn arguments(pid: u32) -> Vec<u8> {
+    system::arguments(pid.cast_signed()).unwrap_or_default()
+}
+
+fn children(pid: u32) -> impl Iterator<Item = u32> {
+    system::children(pid.cast_signed()).into_iter().map(i32::cast_unsigned)
 }
 
 impl Process {
     fn from_pid(pid: u32) -> Option<Process> {
-        let stat = contents(pid, "stat", PAGE).ok()?;
-        // In `pid (name) state ppid …` the name may contain anything, so the last parenthesis counts (proc(5)).
-        let close = stat.iter().rposition(|byte| *byte == b')')?;
-        let rest = std::str::from_utf8(&stat[close + 1..]).ok()?;
-        let fields: Vec<&str> = rest.split_ascii_whitespace().collect();
-        let field = |at: usize| fields.get(at).copied();
+        let process = system::process(pid.cast_signed())?;
         Some(Process {
             pid,
-            parent: field(1)?.parse().ok()?,
-            group: field(2)?.parse().ok()?,
-            session: field(3)?.parse().ok()?,
-            terminal: field(4)?.parse().ok()?,
-            start: field(19)?.parse().ok()?,
+            parent: process.parent.cast_unsigned(),
+            group: process.group.cast_unsigned(),
+            session: process.session.cast_unsigned(),
+            terminal: process.terminal,
+            start: process.start,
         })
     }
 
@@ -291,6 +242,7 @@ impl Process {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs;
     use std::io::{BufRead, BufReader};
     use std::os::unix::process::CommandExt;
     use std::process::{Child, Command, Stdio};

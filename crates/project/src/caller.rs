@@ -84,7 +84,7 @@ impl Caller {
     }
 }
 
-/// Returns the working directory of a process (proc(5)); `None` if there is no process.
+/// Returns the working directory of a process; `None` if there is no process.
 fn working_directory(pid: u32) -> Option<PathBuf> {
-    std::fs::read_link(format!("/proc/{pid}/cwd")).ok()
+    system::working_directory(pid.cast_signed())
 }

@@ -9,8 +9,6 @@ use std::os::unix::fs::FileTypeExt;
 use std::process::{Command, Stdio};
 use std::sync::OnceLock;
 
-use rustix::pipe::{PipeFlags, pipe_with};
-
 use crate::Environment;
 
 /// Marks an environment that was handed over; the secrets are then on standard input.
@@ -96,8 +94,9 @@ pub fn hand_over(command: &mut Command, keep: Keep) -> io::Result<()> {
         command.stdin(Stdio::null());
         return Ok(());
     }
-    let (read, write) = pipe_with(PipeFlags::CLOEXEC)?;
-    File::from(write).write_all(&text)?;
+    let (read, mut write) = io::pipe()?;
+    write.write_all(&text)?;
+    drop(write);
     command.stdin(read);
     Ok(())
 }

@@ -137,7 +137,7 @@ struct Holder {
 
 impl Holder {
     fn from_pid(pid: u32) -> Option<Holder> {
-        Some(Holder { pid, uid: std::fs::metadata(format!("/proc/{pid}")).ok()?.uid() })
+        Some(Holder { pid, uid: system::owner(pid.cast_signed())? })
     }
 
     /// Returns true if it is a daemon of this user.
@@ -149,35 +149,27 @@ impl Holder {
     /// Returns true if it is this user's and runs a program with the name of this one, which an upgrade may have
     /// replaced. Only the kernel's information counts: arguments can be forged.
     fn is_hob(&self) -> bool {
-        let name = |process: &str| {
-            let program = std::fs::read_link(format!("/proc/{process}/exe")).ok()?;
+        let name = |program: Option<PathBuf>| {
+            let program = program?;
             let name = program.file_name()?.as_bytes().to_owned();
             Some(name.strip_suffix(b" (deleted)").map(<[u8]>::to_owned).unwrap_or(name))
         };
-        self.uid == owner::me() && name(&self.pid.to_string()).is_some_and(|theirs| Some(theirs) == name("self"))
+        self.uid == owner::me()
+            && name(system::program(self.pid.cast_signed()))
+                .is_some_and(|theirs| Some(theirs) == name(std::env::current_exe().ok()))
     }
 
     fn arguments(&self) -> Vec<Vec<u8>> {
-        let line = std::fs::read(format!("/proc/{}/cmdline", self.pid)).unwrap_or_default();
+        let line = system::arguments(self.pid.cast_signed()).unwrap_or_default();
         let line = line.strip_suffix(&[0]).unwrap_or(&line);
         line.split(|byte| *byte == 0).map(<[u8]>::to_owned).collect()
     }
 }
 
-/// Returns the process that locks a file or directory, if the kernel reports it (proc_locks(5)).
+/// Returns the process that locks a file or directory, if the system reports it.
 fn lock_holder(locked: &File) -> Option<Holder> {
-    let metadata = locked.metadata().ok()?;
-    let (major, minor) = (rustix::fs::major(metadata.dev()), rustix::fs::minor(metadata.dev()));
-    let name = format!("{major:02x}:{minor:02x}:{}", metadata.ino());
-    let inode = format!(":{}", metadata.ino());
-    let holders = std::fs::read_to_string("/proc/locks").ok()?;
-    let holders = holders.lines().filter_map(|line| {
-        // `1: FLOCK  ADVISORY  WRITE 1234 08:01:5678 0 EOF`
-        let mut words = line.split_whitespace().skip(1);
-        let (kind, pid, locked) = (words.next()?, words.nth(2)?.parse().ok()?, words.next()?);
-        let holder = Holder::from_pid(pid).filter(|_| kind == "FLOCK" && locked.ends_with(&inode))?;
-        Some((locked == name, holder))
-    });
+    let holders = system::lock_holders(locked).into_iter();
+    let holders = holders.filter_map(|(pid, exact)| Some((exact, Holder::from_pid(pid.cast_unsigned())?)));
     // On some file systems the device number here differs from that of stat(2); then a process of ours is more likely.
     holders.max_by_key(|(exact, holder)| (*exact, holder.uid == owner::me())).map(|(_, holder)| holder)
 }

@@ -48,8 +48,8 @@ pub struct Peer {
 
 /// Returns the process at the other end.
 pub fn peer(stream: &impl AsFd) -> io::Result<Peer> {
-    let credentials = rustix::net::sockopt::socket_peercred(stream)?;
-    Ok(Peer { pid: credentials.pid.as_raw_nonzero().get().cast_unsigned(), uid: credentials.uid.as_raw() })
+    let (pid, uid) = system::peer(stream)?;
+    Ok(Peer { pid: pid.cast_unsigned(), uid })
 }
 
 impl Peer {

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use rustix::fs::FlockOperation;
 use rustix::io::Errno;
-use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, connect, socket_with};
+use rustix::net::{SocketAddrUnix, connect};
 
 use crate::owner;
 use crate::paths::Project;
@@ -68,8 +68,7 @@ fn clean_sockets(directory: &Path) {
 
 /// Returns true if no daemon listens. Never waits: a stopped daemon may have a full queue.
 fn is_dead(path: &Path) -> bool {
-    let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
-    let socket = socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None);
+    let socket = system::nonblocking_unix_socket();
     let (Ok(socket), Ok(address)) = (socket, SocketAddrUnix::new(path)) else { return false };
     connect(&socket, &address) == Err(Errno::CONNREFUSED)
 }

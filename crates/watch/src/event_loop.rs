@@ -11,8 +11,6 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use rustix::fs::OFlags;
-
 use crate::files::{self, Failure, Stamp};
 use crate::inbox::{Dirty, EventDetail, Inbox, Reply, Schedule, Work};
 use crate::mode::{Mode, PollReason, Status};
@@ -158,7 +156,7 @@ impl EventLoop {
                 self.scan_all(root.as_fd());
             }
             let is_over = match why {
-                PollReason::Requested | PollReason::FileSystem { .. } => false,
+                PollReason::Requested | PollReason::System | PollReason::FileSystem { .. } => false,
                 PollReason::NoRoot => true,
                 PollReason::MaxWatches { limit } => self.tree.directories() <= limit,
                 PollReason::MaxEntries { .. } => !self.is_truncated,
@@ -258,7 +256,7 @@ impl EventLoop {
                 continue;
             }
             if parent.as_ref().is_none_or(|(opened, _)| *opened != dir) {
-                parent = match files::open_directory(root.as_fd(), dir, OFlags::PATH) {
+                parent = match files::open_directory(root.as_fd(), dir, files::LOOK_UP) {
                     Ok(opened) => Some((dir, opened)),
                     Err(Failure::Unknown(_)) => {
                         self.is_unfinished = true;

@@ -10,11 +10,12 @@
 //! until the next event or sync. Only `.gitignore` files are applied, and they hide tracked files too.
 //!
 //! A checkout is untrusted: links are not followed, FIFOs and devices are not opened, sizes are limited. The crate
-//! knows nothing of projects or languages. Linux only. Start at [`event_loop`].
+//! knows nothing of projects or languages. Start at [`event_loop`].
 
 mod change;
 mod event_loop;
 mod files;
+#[cfg_attr(target_os = "macos", expect(dead_code, reason = "only a source of events calls some of it"))]
 mod inbox;
 mod mode;
 mod options;

@@ -24,6 +24,8 @@ pub enum PollReason {
     MaxWatches { limit: usize },
     /// The tree has more paths than [`Options::max_entries`](crate::Options::max_entries). The view is incomplete.
     MaxEntries { limit: usize },
+    /// The system has no inotify (macOS).
+    System,
     /// `ENOSPC`: the user's limit of inotify watches is reached.
     KernelWatches,
     /// inotify is missing, its instance limit is reached (`EMFILE`), or it failed with this error.
@@ -59,6 +61,7 @@ impl fmt::Display for PollReason {
                     "more than {limit} paths, of which the rest is not seen; ignore what need not be in .gitignore"
                 )
             }
+            Self::System => f.write_str("this system has no inotify"),
             Self::KernelWatches => {
                 f.write_str("no inotify watches left; raise fs.inotify.max_user_watches with sysctl")
             }

@@ -86,7 +86,7 @@ impl EventLoop {
         if self.source.is_none() || self.is_on_device(stamp.device) {
             return;
         }
-        let opened = files::open_directory(root, path, OFlags::PATH).ok();
+        let opened = files::open_directory(root, path, files::LOOK_UP).ok();
         if let Some(name) = opened.and_then(|opened| files::shared_file_system(opened.as_fd())) {
             self.failed = Some(PollReason::FileSystem { name, path: path.to_path_buf() });
             self.source = None;

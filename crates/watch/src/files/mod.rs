@@ -1,6 +1,16 @@
 //! Access to files: relative to the root's descriptor and never through a symbolic link. Only directories and regular
 //! files are opened.
 
+#[cfg(target_os = "linux")]
+mod linux;
+#[cfg(target_os = "linux")]
+use linux as platform;
+
+#[cfg(target_os = "macos")]
+mod macos;
+#[cfg(target_os = "macos")]
+use macos as platform;
+
 use std::ffi::{OsStr, OsString};
 use std::io::Read;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -8,10 +18,12 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, ResolveFlags, Stat};
+use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, Stat};
 use rustix::io::Errno;
 
 use crate::FileKind;
+
+pub(crate) use platform::{LOOK_UP, shared_file_system};
 
 /// File times have the resolution of the kernel's clock tick, at most 10 ms. A second change within one tick is invisible.
 const RACY: u64 = 50_000_000;
@@ -29,6 +41,14 @@ pub(crate) struct Stamp {
     is_racy: bool,
 }
 
+/// Fields of a file's metadata whose types differ between systems.
+struct Fields {
+    device: u64,
+    mode: u32,
+    modified: (i64, u64),
+    changed: (i64, u64),
+}
+
 impl PartialEq for Stamp {
     fn eq(&self, other: &Self) -> bool {
         let key = |stamp: &Self| (stamp.kind, stamp.device, stamp.inode, stamp.size, stamp.modified, stamp.changed);
@@ -44,16 +64,16 @@ impl Stamp {
             FileType::Symlink => FileKind::Symlink,
             _ => FileKind::Other,
         };
-        let changed = (stat.st_ctime, stat.st_ctime_nsec);
+        let Fields { device, mode, modified, changed } = platform::fields(stat);
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos();
         let at = u128::try_from(changed.0).unwrap_or(0) * 1_000_000_000 + u128::from(changed.1);
         Self {
             kind,
-            device: stat.st_dev,
+            device,
             inode: stat.st_ino,
             size: stat.st_size.unsigned_abs(),
-            mode: stat.st_mode,
-            modified: (stat.st_mtime, stat.st_mtime_nsec),
+            mode,
+            modified,
             changed,
             // Compared in both directions, so that a server clock in the future does not cause a change at every look.
             is_racy: now.abs_diff(at) < u128::from(RACY),
@@ -105,35 +125,32 @@ const DIRECTORY: OFlags = OFlags::DIRECTORY.union(OFlags::NOFOLLOW).union(OFlags
 /// Opens the root. It is reopened for each round, because an open descriptor does not show that the directory was
 /// removed.
 pub(crate) fn open_root(root: &Path) -> Result<(OwnedFd, Stamp), Failure> {
-    let opened = rustix::fs::open(root, DIRECTORY | OFlags::PATH, Mode::empty())?;
+    let opened = rustix::fs::open(root, DIRECTORY | LOOK_UP, Mode::empty())?;
     let stamp = Stamp::new(&rustix::fs::fstat(&opened)?);
     Ok((opened, stamp))
 }
 
-/// Opens a directory to look up names ([`OFlags::PATH`]) or to read it ([`OFlags::RDONLY`]).
+/// Opens a directory to look up names ([`LOOK_UP`]) or to read it ([`OFlags::RDONLY`]).
 pub(crate) fn open_directory(root: BorrowedFd<'_>, path: &Path, how: OFlags) -> Result<OwnedFd, Failure> {
     let path = if path.as_os_str().is_empty() { Path::new(".") } else { path };
-    let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS;
-    match rustix::fs::openat2(root, path, DIRECTORY | how, Mode::empty(), resolve) {
-        // `openat2` is missing (before Linux 5.6) or forbidden (some sandboxes): open one component at a time.
-        Err(Errno::NOSYS | Errno::PERM) => {
-            let mut names = path.iter().peekable();
-            let mut opened: Option<OwnedFd> = None;
-            while let Some(name) = names.next() {
-                let from = opened.as_ref().map_or(root, |opened| opened.as_fd());
-                let how = if names.peek().is_some() { OFlags::PATH } else { how };
-                opened = Some(rustix::fs::openat(from, name, DIRECTORY | how, Mode::empty())?);
-            }
-            opened.ok_or(Failure::Gone)
-        }
-        other => Ok(other?),
+    platform::open_below(root, path, how)
+}
+
+/// Opens a directory one component at a time.
+fn open_by_steps(root: BorrowedFd<'_>, path: &Path, how: OFlags) -> Result<OwnedFd, Failure> {
+    let mut names = path.iter().peekable();
+    let mut opened: Option<OwnedFd> = None;
+    while let Some(name) = names.next() {
+        let from = opened.as_ref().map_or(root, |opened| opened.as_fd());
+        let how = if names.peek().is_some() { LOOK_UP } else { how };
+        opened = Some(rustix::fs::openat(from, name, DIRECTORY | how, Mode::empty())?);
     }
+    opened.ok_or(Failure::Gone)
 }
 
 /// Returns the stamp of a name in the opened directory without following it.
 pub(crate) fn stat(directory: BorrowedFd<'_>, name: &Path) -> Result<Stamp, Failure> {
-    let flags = AtFlags::SYMLINK_NOFOLLOW | AtFlags::NO_AUTOMOUNT;
-    Ok(Stamp::new(&rustix::fs::statat(directory, name, flags)?))
+    Ok(Stamp::new(&rustix::fs::statat(directory, name, platform::NO_FOLLOW)?))
 }
 
 /// Returns the sorted names in the opened directory, at most `limit`, and true if there are more.
@@ -172,33 +189,6 @@ pub(crate) fn read_regular(directory: BorrowedFd<'_>, name: &Path, limit: usize)
     Ok((content.len() <= limit).then_some(content))
 }
 
-/// Returns the name of a file system that other machines can change without this kernel's knowledge (`statfs(2)`).
-pub(crate) fn shared_file_system(opened: BorrowedFd<'_>) -> Option<&'static str> {
-    let found = rustix::fs::fstatfs(opened).ok()?.f_type;
-    // The field is signed on some architectures; the magic numbers have 32 bits.
-    shared_by_magic(found as u32)
-}
-
-fn shared_by_magic(magic: u32) -> Option<&'static str> {
-    Some(match magic {
-        0x0000_6969 => "NFS",
-        0x0000_517b => "SMB",
-        0xff53_4d42 => "CIFS",
-        0xfe53_4d42 => "SMB2",
-        0x6573_5546 => "FUSE",
-        0x0102_1997 => "9P",
-        0x00c3_6400 => "Ceph",
-        0x5346_414f => "AFS",
-        0x6b41_4653 => "kAFS",
-        0x7375_7245 => "Coda",
-        0x0bd0_0bd0 => "Lustre",
-        0x0116_1970 => "GFS2",
-        0x7461_636f => "OCFS2",
-        0x786f_4256 => "a VirtualBox shared folder",
-        _ => return None,
-    })
-}
-
 /// True if the absolute path leaves room for a file name within the kernel's path limit.
 pub(crate) fn fits(root: &Path, path: &Path) -> bool {
     const PATH_MAX: usize = 4096;
@@ -221,10 +211,5 @@ mod tests {
         assert_eq!((open("link"), open("link/b")), (Err(Failure::Gone), Err(Failure::Gone)));
         assert_eq!((open("a/../.."), open("gone")), (Err(Failure::Gone), Err(Failure::Gone)));
         assert_eq!(stat(root.as_fd(), Path::new("link")).unwrap().kind, FileKind::Symlink);
-    }
-
-    #[test]
-    fn file_systems_of_others_are_known_by_their_number() {
-        assert_eq!((shared_by_magic(0x6573_5546), shared_by_magic(0xef53)), (Some("FUSE"), None));
     }
 }

@@ -1,31 +1,21 @@
-//! A sandbox for a program and all its descendants: writes only below some directories (by the kernel's Landlock), and no
-//! TCP (by seccomp). It is applied between fork and exec, cannot be lifted, and needs no privilege.
-//!
-//! Reading is not restricted. Landlock covers neither permissions, owners, times and attributes of files, nor UDP, nor
-//! connections to Unix sockets in the file system. Landlock's own rules for TCP would leave open listening without an
-//! address, TCP Fast Open and Multipath TCP, so no such socket can be created at all.
+//! Linux: Landlock and seccomp.
 
 use std::collections::BTreeMap;
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use landlock::{ABI, Access, AccessFs, BitFlags, PathBeneath, PathFd, Ruleset, RulesetAttr, RulesetCreatedAttr, Scope};
 use seccompiler::{
     BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter, SeccompRule,
 };
 
+use super::Sandbox;
+
 /// The newest version of the kernel's interface that we use.
 const NEWEST: ABI = ABI::V6;
 /// Devices that keep nothing of what is written to them.
 const DEVICES: [&str; 4] = ["/dev/null", "/dev/zero", "/dev/full", "/dev/tty"];
-
-/// The sandbox of a program.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Sandbox {
-    /// The directories in which the program may write.
-    pub writable: Vec<PathBuf>,
-}
 
 /// The restrictions that the kernel can enforce.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -87,21 +77,6 @@ impl Sandbox {
         }
         let rules: Option<OwnedFd> = ruleset.into();
         rules.map(|files| Ok(Rules { files, sockets: sockets()? })).transpose()
-    }
-
-    /// Runs a command in the sandbox, for a program that is not a session.
-    pub fn apply(&self, command: &mut std::process::Command) -> io::Result<()> {
-        use std::os::unix::process::CommandExt;
-        let rules = self.rules()?;
-        #[expect(
-            unsafe_code,
-            reason = "pre_exec is unsafe: between fork and exec only async-signal-safe calls are sound"
-        )]
-        // SAFETY: the closure makes only system calls.
-        unsafe {
-            command.pre_exec(move || rules.as_ref().map_or(Ok(()), Rules::apply))
-        };
-        Ok(())
     }
 }
 

@@ -1,9 +1,4 @@
-//! Releases memory that only the start needed.
-//!
-//! A front-end runs a small part of the program. Most of the code used before it is connected (the dynamic linker,
-//! parsing the command line, finding and starting the daemon) never runs again, and the kernel maps 64 KiB of code for
-//! each address that is touched. Unmapping all of it costs some tens of microseconds; code that is still needed returns
-//! from the page cache when it next runs.
+//! Linux: the mappings of proc_pid_maps(5).
 
 use std::ffi::c_void;
 use std::fs::File;
@@ -12,7 +7,7 @@ use std::io::Read;
 use rustix::mm::{Advice, madvise};
 
 /// Forgets the code of this process and its libraries. Best effort.
-pub(super) fn forget_code() {
+pub(crate) fn forget_code() {
     // The kernel returns at most a page per read.
     let mut maps = Vec::with_capacity(16 * 1024);
     if File::open("/proc/self/maps").and_then(|mut file| file.read_to_end(&mut maps)).is_err() {
