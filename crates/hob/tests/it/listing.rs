@@ -8,7 +8,7 @@ use crate::fresh;
 /// The token budget of the default listing, in total and per part.
 const BUDGET: usize = 3400;
 const BUDGETS: [(&str, usize); 6] =
-    [("repl", 1150), ("mail", 750), ("ask", 420), ("code", 690), ("work", 350), ("more_tools", 155)];
+    [("repl", 1200), ("mail", 750), ("ask", 420), ("code", 690), ("work", 350), ("more_tools", 155)];
 
 fn listed(peer: &mut McpPeer) -> Vec<Value> {
     peer.result("tools/list", json!({}))["tools"].as_array().unwrap().clone()
