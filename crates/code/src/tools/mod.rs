@@ -70,7 +70,7 @@ impl Questions {
 
     /// Returns the rows of the servers for faces.
     pub fn rows(&self) -> Vec<SessionRow> {
-        self.pool.all().iter().map(|server| running::row(server)).collect()
+        self.pool.all().iter().map(running::row).collect()
     }
 
     /// Stops all servers and waits until they have exited.

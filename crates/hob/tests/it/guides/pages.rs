@@ -136,7 +136,15 @@ fn repls() {
     }
     let page = Page {
         text: include_str!("../../../../../docs/guide/repl.md"),
-        skip: &["hob eval < setup.hs", "$ hob call repl_reload", "hob call repl_start --session app", "$ hob trust"],
+        skip: &[
+            "hob eval < setup.hs",
+            "$ hob call repl_reload",
+            "hob call repl_start --session app",
+            "$ hob trust",
+            "$ hob call repl_start --session pager",
+            "$ hob call repl_input",
+            "$ hob call repl_read --session pager",
+        ],
         ..Page::default()
     };
     Shell::new(fresh(), "mkdir src; echo > src/shop.py; echo '[project]' > pyproject.toml").follow(&page);
@@ -150,7 +158,16 @@ fn repls_of_haskell() {
     }
     let page = Page {
         text,
-        skip: &["$ hob eval", "hob eval", "$ hob call repl_restart", "$ hob call repl_list", "hob call"],
+        skip: &[
+            "$ hob eval",
+            "hob eval",
+            "$ hob call repl_restart",
+            "$ hob call repl_list",
+            "hob call",
+            "$ hob call repl_start --session pager",
+            "$ hob call repl_input",
+            "$ hob call repl_read --session pager",
+        ],
         before: &[
             ("hob call repl_reload", "test ! -e Area.hs || sed -i 's/pi . x/pi * r/' Area.hs"),
             (

@@ -319,10 +319,9 @@ impl Machine {
     fn tick(&mut self, now: Instant) {
         match &mut self.phase {
             Phase::Starting { until, .. } if now >= *until => self.start_timed_out(now),
-            Phase::Starting { look_at, .. } => {
-                if look_at.take_if(|at| now >= *at).is_some() {
-                    self.actions.push(Action::Probe);
-                }
+            Phase::Starting { look_at, .. } if look_at.is_some_and(|at| now >= at) => {
+                *look_at = None;
+                self.actions.push(Action::Probe);
             }
             Phase::Idle { since } => {
                 if let Some(idle) = self.bounds.idle.filter(|idle| now >= *since + *idle) {
