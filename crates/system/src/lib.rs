@@ -52,6 +52,6 @@ pub struct ThreadTime {
     pub thread: u64,
     /// The time that it ran.
     pub ran: u64,
-    /// The time that it waited for a processor, as far as the system reports it.
+    /// The time that it waited for a processor; 0 where the system does not report it.
     pub queued: u64,
 }

@@ -112,7 +112,7 @@ pub fn arguments(pid: i32) -> Option<Vec<u8>> {
 }
 
 /// Returns the environment that a process was started with, each entry followed by a zero byte. The system hides that of
-/// other users' processes and of its own programs.
+/// other users' processes and of system programs.
 pub fn environment(pid: i32) -> Option<Vec<u8>> {
     Some(started_with(pid)?.1)
 }

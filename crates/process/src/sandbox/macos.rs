@@ -35,7 +35,6 @@ impl Support {
 pub(crate) enum Rules {}
 
 impl Sandbox {
-    /// Refuses.
     pub(crate) fn rules(&self) -> io::Result<Option<Rules>> {
         Err(io::Error::new(io::ErrorKind::Unsupported, "the sandbox is not available on macOS"))
     }
