@@ -84,7 +84,7 @@ impl Caller {
     }
 }
 
-/// Returns the working directory of a process; `None` if there is no process.
+/// Returns the working directory of a process; `None` if the process is gone.
 fn working_directory(pid: u32) -> Option<PathBuf> {
     system::working_directory(pid.cast_signed())
 }

@@ -123,7 +123,7 @@ impl Reading<'_> {
     }
 }
 
-/// True for a block, a clause, and a statement with blocks of its own. The body of a function runs at another time.
+/// True for a block, a clause, and a statement that has blocks. Function bodies are left out: they run later.
 fn is_compound(node: Node<'_>) -> bool {
     let kind = node.kind();
     kind.contains("block")

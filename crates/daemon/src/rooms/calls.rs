@@ -117,7 +117,7 @@ impl CallLog {
         self.note_change();
     }
 
-    /// Stops an open call for a person. Returns false if there is no such call.
+    /// Stops an open call for a person. Returns false if the call is unknown.
     pub(crate) fn stop(&self, number: u64, started: u64) -> bool {
         let state = self.state.lock();
         // Another daemon's call may have had this number.

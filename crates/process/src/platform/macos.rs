@@ -1,4 +1,4 @@
-//! macOS: where there is no equivalent of a Linux call, the function does nothing. Type-checked only: it has never run.
+//! macOS: a function without an equivalent call does nothing. Type-checked only: it has never run.
 
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
@@ -29,7 +29,7 @@ pub(crate) fn close_on_exec_from(first: u32) {
     }
 }
 
-/// Does nothing: there is no limit that the kernel ignores.
+/// Does nothing, because the kernel enforces each limit.
 pub(crate) fn set_mark(_: Option<u64>) {}
 
 /// Returns `None`: processes have no mark.

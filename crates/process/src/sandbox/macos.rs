@@ -9,7 +9,7 @@ use super::Sandbox;
 pub struct Support;
 
 impl Support {
-    /// Returns that there is no sandbox.
+    /// Reports that the sandbox is unavailable.
     pub fn ask() -> Support {
         Support
     }
@@ -24,7 +24,7 @@ impl Support {
         vec!["it is not available on macOS"]
     }
 
-    /// Returns 0: there is no Landlock.
+    /// Returns 0, because macOS has no Landlock.
     pub fn abi(self) -> u32 {
         0
     }

@@ -55,7 +55,7 @@ pub struct PromptTable {
 }
 
 impl PromptTable {
-    /// Returns what is wrong with the table, as a clause.
+    /// Returns the problem of the table, as a clause.
     pub(crate) fn problem(&self) -> Option<&'static str> {
         if !self.show.contains(TEXT) {
             return Some("`prompt.show` must contain {text}");

@@ -27,7 +27,7 @@ impl Default for TerminalTable {
 }
 
 impl TerminalTable {
-    /// Returns what is wrong with the table, as a clause.
+    /// Returns the problem of the table, as a clause.
     pub(crate) fn problem(self) -> Option<String> {
         let is_possible = (2..=MOST.rows).contains(&self.rows) && (10..=MOST.columns).contains(&self.columns);
         (!is_possible)
