@@ -62,6 +62,7 @@ mod verdict;
 mod walk;
 
 pub use definition::AMBIGUOUS;
+pub use haskell::{ChangeEffect, GhcMessage};
 pub use pool::{Checked, Options, Tried, Trusts, checked, runner_of_code, tries};
 pub use running::Running;
 pub use server::{Journal, Timing};

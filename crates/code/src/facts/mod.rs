@@ -13,8 +13,10 @@ use parking_lot::Mutex;
 use self::declared::Declared;
 use crate::answer::{LineOptions, Site, Texts, define};
 pub use crate::callees::KnownDefinitions;
+use crate::haskell::ChangeEffect;
 use crate::head::Head;
 use crate::in_test::is_test_file;
+use crate::inquiry::ghc;
 use crate::judgement::{Code, Verdict};
 use crate::place::Lines;
 use crate::search::{MAX_PARSED, read, word_starts};
@@ -329,6 +331,15 @@ impl Questions {
             Ok(NeedFacts { needs, external, basis: basis(&head) })
         })
         .await
+    }
+
+    /// Compiles the Haskell files of a worktree with and without another text of a file, and returns what the change
+    /// causes. The worktree is not written.
+    ///
+    /// # Errors
+    /// Explains why GHC cannot tell.
+    pub async fn ghc_effect(&self, cx: &Context, root: &Path, file: &Path, text: &str) -> Result<ChangeEffect, String> {
+        ghc::prove(&self.pool, cx, root, file, text).await
     }
 
     /// Returns the lines that mention a name in files that the language server of its language does not read.

@@ -11,12 +11,12 @@ use process::Guard;
 use tokio::sync::watch;
 use tokio::task::AbortHandle;
 
-use super::compile::{Places, compile, register};
+use super::compile::{INDEX, Places, compile, register};
 use super::index::Index;
 use super::reader::{Names, Reader, hash};
 use super::sources::{Sources, Stamp, stamp};
 use super::toolchain::{Runner, Toolchain};
-use super::units::Units;
+use super::units::{Unit, Units};
 
 /// The worktree to compile, and the programs and limits to use.
 #[derive(Debug, Clone)]
@@ -179,12 +179,22 @@ fn start(project: &Arc<Project>, order: &Order, sources: Arc<Sources>) -> Runnin
     Running { began: Instant::now(), progress, ended, task: task.abort_handle() }
 }
 
-impl Project {
-    async fn build(&self, order: &Order, sources: &Sources, progress: &Mutex<String>) -> Result<Arc<Index>, String> {
+/// A worktree that is ready to be compiled.
+pub(super) struct Workspace {
+    pub runner: Runner,
+    pub toolchain: Toolchain,
+    pub places: Places,
+    pub reader: Reader,
+    pub units: Units,
+}
+
+impl Workspace {
+    /// Finds the toolchain and the units of a worktree. The output of GHC goes to the folder `name` of the worktree.
+    pub(super) async fn new(order: &Order, sources: &Sources, name: &str) -> Result<Workspace, String> {
         let Order { root, env, guard, records, memory, .. } = order;
         let mut of = DefaultHasher::new();
         root.hash(&mut of);
-        let own = order.directory.join(format!("{:016x}", of.finish()));
+        let own = order.directory.join(format!("{:016x}", of.finish())).join(name);
         let scratch = own.join("tmp");
         // Leftovers of a GHC that was killed.
         _ = std::fs::remove_dir_all(&scratch);
@@ -198,13 +208,28 @@ impl Project {
         let reader = Reader::new(&runner, &toolchain, &order.directory).await?;
         let packages: Vec<&Path> = sources.with_extension(&["cabal"]).collect();
         let components = reader.components(&runner, &toolchain, &packages).await?;
-        let mut units = Units::new(root, sources, &components, &toolchain);
+        let units = Units::new(root, sources, &components, &toolchain);
         register(&runner, &toolchain, &places, &units).await?;
+        Ok(Workspace { runner, toolchain, places, reader, units })
+    }
+
+    /// Compiles a unit. Returns its files that do not compile, with the reason.
+    pub(super) async fn compile(&self, unit: &Unit, root: &Path, options: &[&str]) -> BTreeMap<PathBuf, String> {
+        compile(&self.runner, &self.toolchain, &self.places, unit, root, options).await
+    }
+}
+
+impl Project {
+    async fn build(&self, order: &Order, sources: &Sources, progress: &Mutex<String>) -> Result<Arc<Index>, String> {
+        let root = &order.root;
+        let workspace = Workspace::new(order, sources, "index").await?;
+        let Workspace { runner, reader, places, units, .. } = &workspace;
+        let mut open = units.open.clone();
         let mut modules = Vec::new();
         for (number, unit) in units.all.iter().enumerate() {
             *progress.lock() = format!(", unit {} of {}", number + 1, units.all.len());
-            let mut failed = compile(&runner, &toolchain, &places, unit, root).await;
-            let mut names = self.names(&reader, &runner, &places.hie(unit)).await?;
+            let mut failed = workspace.compile(unit, root, INDEX).await;
+            let mut names = self.names(reader, runner, &places.hie(unit)).await?;
             // GHC compares modification times, and a new text may have an older time than the text before.
             let stale: Vec<PathBuf> = names
                 .iter()
@@ -218,8 +243,8 @@ impl Project {
                     _ = std::fs::remove_file(file);
                     _ = std::fs::remove_file(places.unit(unit).join("hi").join(below).with_extension("hi"));
                 }
-                failed = compile(&runner, &toolchain, &places, unit, root).await;
-                names = self.names(&reader, &runner, &hie).await?;
+                failed = workspace.compile(unit, root, INDEX).await;
+                names = self.names(reader, runner, &hie).await?;
             }
             for names in names {
                 let file: PathBuf = unit.directory.join(&names.file).components().collect();
@@ -227,14 +252,14 @@ impl Project {
                     modules.push((file, names));
                 }
             }
-            units.open.extend(failed);
+            open.extend(failed);
         }
         // A file that another unit compiles is not missing.
         for (file, _) in &modules {
-            units.open.remove(file);
+            open.remove(file);
         }
         let below = |file: PathBuf| file.strip_prefix(root).map(Path::to_owned).unwrap_or(file);
-        let open = units.open.into_iter().map(|(file, why)| (below(file), why)).collect();
+        let open = open.into_iter().map(|(file, why)| (below(file), why)).collect();
         let root = root.clone();
         let index = tokio::task::spawn_blocking(move || Index::new(&root, &modules, open)).await;
         index.map(Arc::new).map_err(|error| error.to_string())

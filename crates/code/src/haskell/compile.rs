@@ -85,6 +85,9 @@ pub(super) async fn register(
     Ok(())
 }
 
+/// Options of a run for an index: `.hie` files and no warnings.
+pub(super) const INDEX: &[&str] = &["-fwrite-ide-info", "-w"];
+
 /// Compiles a unit. Returns its files that do not compile, with the reason.
 pub(super) async fn compile(
     runner: &Runner,
@@ -92,26 +95,29 @@ pub(super) async fn compile(
     places: &Places,
     unit: &Unit,
     root: &Path,
+    options: &[&str],
 ) -> BTreeMap<PathBuf, String> {
     let mut failed: BTreeMap<PathBuf, String> = BTreeMap::new();
     let graph = Graph::new(unit);
     for _ in 0..RUNS {
-        let files: Vec<&PathBuf> = unit.files.keys().filter(|file| !failed.contains_key(*file)).collect();
+        let files: Vec<&Path> = unit.files_without(&failed).collect();
         if files.is_empty() {
             break;
         }
-        let said = match run(runner, toolchain, places, unit, &files).await {
+        let said = match run(runner, toolchain, places, unit, &files, options).await {
             Ok(said) => said,
             Err(problem) => Compilation { problems: vec![problem], ..Compilation::default() },
         };
         if said.is_success {
             break;
         }
-        let errors: Vec<(PathBuf, String)> =
-            said.errors.into_iter().filter(|(file, _)| !failed.contains_key(file)).collect();
+        let mut errors: BTreeMap<PathBuf, String> = BTreeMap::new();
+        for error in said.messages.into_iter().filter(|one| one.is_error && !failed.contains_key(&one.file)) {
+            errors.entry(error.file).or_insert_with(|| format!("line {}: {}", error.line, error.text));
+        }
         if errors.is_empty() {
             let why = said.problems.into_iter().next().unwrap_or_else(|| "GHC fails without a message".to_owned());
-            failed.extend(files.into_iter().map(|file| (file.clone(), why.clone())));
+            failed.extend(files.into_iter().map(|file| (file.to_owned(), why.clone())));
             break;
         }
         for (file, message) in errors {
@@ -123,11 +129,7 @@ pub(super) async fn compile(
         }
         // Removes the old interfaces, so that nothing is compiled against them.
         for module in failed.keys().filter_map(|file| unit.files.get(file)) {
-            let below: PathBuf = module.split('.').collect();
-            let own = places.unit(unit);
-            for (folder, extension) in [("hi", "hi"), ("hi", "dyn_hi"), ("hie", "hie")] {
-                _ = std::fs::remove_file(own.join(folder).join(&below).with_extension(extension));
-            }
+            remove_interface(places, unit, module);
         }
         // The remaining files are compiled. Exception: GHC compiles nothing if it cannot read a header.
         if said.has_compiled {
@@ -137,24 +139,48 @@ pub(super) async fn compile(
     failed
 }
 
+/// Removes the output of GHC for a module, so that the next run compiles it again.
+pub(super) fn remove_interface(places: &Places, unit: &Unit, module: &str) {
+    let below: PathBuf = module.split('.').collect();
+    let own = places.unit(unit);
+    for (folder, extension) in [("hi", "hi"), ("hi", "dyn_hi"), ("hie", "hie")] {
+        _ = std::fs::remove_file(own.join(folder).join(&below).with_extension(extension));
+    }
+}
+
 /// The result of a run of GHC.
 #[derive(Default)]
-struct Compilation {
+pub(super) struct Compilation {
     is_success: bool,
     /// True if it reached the compilation of modules.
     has_compiled: bool,
-    /// The first error of each file.
-    errors: BTreeMap<PathBuf, String>,
-    /// Other messages.
-    problems: Vec<String>,
+    pub messages: Vec<Message>,
+    /// Errors that name no place.
+    pub problems: Vec<String>,
 }
 
-async fn run(
+/// An error or a warning of GHC at a place.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Message {
+    /// The absolute path.
+    pub file: PathBuf,
+    pub line: usize,
+    pub column: usize,
+    pub is_error: bool,
+    /// The option that turns a warning on, such as `-Wincomplete-patterns`. Empty for errors.
+    pub option: String,
+    /// The first line of the text.
+    pub text: String,
+}
+
+/// Compiles the modules of a unit in `files`, and what they import.
+pub(super) async fn run(
     runner: &Runner,
     toolchain: &Toolchain,
     places: &Places,
     unit: &Unit,
-    files: &[&PathBuf],
+    files: &[&Path],
+    options: &[&str],
 ) -> Result<Compilation, String> {
     let own = places.unit(unit);
     let made = own.join("made");
@@ -177,8 +203,8 @@ async fn run(
     {
         args.extend([OsString::from(option), own.join(folder).into()]);
     }
-    let ours = ["-fno-code", "-fwrite-interface", "-fwrite-ide-info", "-fkeep-going", "-w", "-O0", "-v1"];
-    args.extend(ours.map(OsString::from));
+    let ours = ["-fno-code", "-fwrite-interface", "-fkeep-going", "-O0", "-v1"];
+    args.extend(ours.iter().chain(options).map(OsString::from));
     args.extend(files.iter().map(|file| file.as_os_str().to_owned()));
     args.extend(["+RTS", &format!("-M{}m", places.memory), "-RTS"].map(OsString::from));
     let bounds = Bounds { deadline: WITHIN, stdout: MOST, stderr: MOST };
@@ -195,34 +221,43 @@ impl Compilation {
     fn read(&mut self, messages: &str, directory: &Path) {
         let messages: Vec<&str> = messages.lines().collect();
         for (number, line) in messages.iter().enumerate() {
-            let Some((place, rest)) = line.split_once(": error:").or_else(|| line.split_once(": fatal error:")) else {
-                continue;
-            };
-            let rest = rest.trim_start();
-            let rest =
-                if rest.starts_with("[GHC-") { rest.split_once(']').map_or(rest, |(_, rest)| rest) } else { rest };
+            let Some((place, is_error, rest)) = split(line) else { continue };
+            // `[GHC-62161] [-Wincomplete-patterns]`, by version.
+            let (mut rest, mut option) = (rest.trim(), "");
+            while let Some((label, after)) = rest.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
+                rest = after.trim_start();
+                option = if label.starts_with("-W") { label } else { option };
+            }
             let next = messages[number + 1..].iter().map(|line| line.trim()).find(|line| !line.is_empty());
-            let text = if rest.trim().is_empty() { next.unwrap_or_default() } else { rest.trim() };
-            let text = text.trim_start_matches(['*', '•', ' ']);
-            match file_of(place) {
-                Some((file, line)) => {
+            let text = if rest.is_empty() { next.unwrap_or_default() } else { rest };
+            let text = text.trim_start_matches(['*', '•', ' ']).to_owned();
+            match position(place) {
+                Some((file, line, column)) => {
                     let file: PathBuf = directory.join(file).components().collect();
-                    self.errors.entry(file).or_insert_with(|| format!("line {line}: {text}"));
+                    self.messages.push(Message { file, line, column, is_error, option: option.to_owned(), text });
                 }
-                None => self.problems.push(text.to_owned()),
+                None if is_error => self.problems.push(text),
+                None => {}
             }
         }
-        if self.problems.is_empty() && self.errors.is_empty() {
+        if self.problems.is_empty() && self.messages.is_empty() {
             self.problems.extend(messages.iter().find(|line| !line.trim().is_empty()).map(|line| (*line).to_owned()));
         }
     }
 }
 
-/// Parses the file and the line in `src/Geo.hs:3:12`, `src/Geo.hs:(3,1)-(4,2)` or `src/Geo.hs:3`.
-fn file_of(place: &str) -> Option<(&str, &str)> {
+/// Splits the first line of a message into its place, whether it is an error, and the rest.
+fn split(line: &str) -> Option<(&str, bool, &str)> {
+    let with = |mark: &str, is_error| line.split_once(mark).map(|(place, rest)| (place, is_error, rest));
+    with(": error:", true).or_else(|| with(": fatal error:", true)).or_else(|| with(": warning:", false))
+}
+
+/// Parses `src/Geo.hs:3:12`, `src/Geo.hs:3:12-15`, `src/Geo.hs:(3,1)-(4,2)` or `src/Geo.hs:3`.
+fn position(place: &str) -> Option<(&str, usize, usize)> {
     let end = [".hs:", ".lhs:", ".hs-boot:"].iter().find_map(|end| Some(place.find(end)? + end.len() - 1))?;
-    let line = place[end + 1..].trim_start_matches('(').split([':', ',', '-']).next()?;
-    Some((&place[..end], line))
+    let mut numbers = place[end + 1..].split(|c: char| !c.is_ascii_digit()).filter(|digits| !digits.is_empty());
+    let line = numbers.next()?.parse().ok()?;
+    Some((&place[..end], line, numbers.next().and_then(|digits| digits.parse().ok()).unwrap_or(1)))
 }
 
 /// The import graph of a unit's files.
@@ -273,16 +308,25 @@ mod tests {
             "    * Couldn't match type",
             "src/Bad.hs:9:1: error: later",
             "src/New.hs:(4,1)-(5,2): error: [GHC-83865] Wrong",
+            "src/New.hs:7:10: warning: [GHC-62161] [-Wincomplete-patterns]",
+            "    Pattern match(es) are non-exhaustive",
             "<no location info>: error:",
             "    module 'X' is not loaded",
         ];
         let mut said = Compilation::default();
         said.read(&messages.join("\n"), Path::new("/p"));
-        let errors: Vec<(String, String)> =
-            said.errors.into_iter().map(|(file, text)| (file.display().to_string(), text)).collect();
-        let pair = |a: &str, b: &str| (a.to_owned(), b.to_owned());
-        let wanted = [pair("/p/src/Bad.hs", "line 3: Couldn't match type"), pair("/p/src/New.hs", "line 4: Wrong")];
-        assert_eq!(errors, wanted);
+        let messages: Vec<String> = said
+            .messages
+            .into_iter()
+            .map(|one| format!("{}:{}:{} {}{}", one.file.display(), one.line, one.column, one.option, one.text))
+            .collect();
+        let expected = [
+            "/p/src/Bad.hs:3:12 Couldn't match type",
+            "/p/src/Bad.hs:9:1 later",
+            "/p/src/New.hs:4:1 Wrong",
+            "/p/src/New.hs:7:10 -Wincomplete-patternsPattern match(es) are non-exhaustive",
+        ];
+        assert_eq!(messages, expected);
         assert_eq!(said.problems, ["module 'X' is not loaded"]);
     }
 }

@@ -10,10 +10,12 @@
 //! - `index`: the names at each place.
 //! - `build`: runs these steps in the background, once for each state of the files. Start here.
 //! - `uses`: answers from an index.
+//! - `proof`: the messages that a change causes.
 
 mod build;
 mod compile;
 mod index;
+mod proof;
 mod reader;
 mod sources;
 mod toolchain;
@@ -23,7 +25,10 @@ mod uses;
 use crate::syntax::{Language, family};
 
 pub(crate) use build::{Late, Order, Projects};
+pub use compile::Message as GhcMessage;
 pub(crate) use index::Index;
+pub use proof::ChangeEffect;
+pub(crate) use proof::prove;
 pub(crate) use uses::{declarations, judge};
 
 /// The name of the server profile.

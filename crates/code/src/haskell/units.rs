@@ -60,6 +60,13 @@ pub(super) struct Units {
     pub open: BTreeMap<PathBuf, String>,
 }
 
+impl Unit {
+    /// Returns the files to compile without those that failed.
+    pub(super) fn files_without(&self, failed: &BTreeMap<PathBuf, String>) -> impl Iterator<Item = &Path> {
+        self.files.keys().filter(|file| !failed.contains_key(*file)).map(PathBuf::as_path)
+    }
+}
+
 impl Units {
     pub(super) fn new(root: &Path, sources: &Sources, components: &[Component], toolchain: &Toolchain) -> Units {
         let mut units = Units::default();

@@ -1,43 +1,64 @@
 //! Asks GHC about Haskell: the index of a worktree, and its state for an answer.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use mcp::tool::Context;
 use project::Caller;
 
 use super::Call;
-use crate::haskell::{GHC, Index, Late, Order};
+use crate::haskell::{self, ChangeEffect, GHC, Index, Late, Order};
 use crate::judgement::{Code, Judge, Judgement, Reason};
+use crate::pool::Pool;
 use crate::syntax::{Language, family};
 
-/// Returns the current index of a worktree. An `Err` is also recorded as a reason of the judgement.
-pub(crate) async fn index(call: &Call<'_>, judged: &mut Judgement) -> Result<Arc<Index>, Code> {
+/// The state of GHC when it may not or cannot run, and why.
+type Refusal = (&'static str, Code, String);
+
+/// Returns what GHC needs to compile a worktree.
+fn order(pool: &Pool, cx: &Context, root: &Path) -> Result<Order, Refusal> {
     let language = family(Language::Haskell);
-    let mut without = |state, code, text| {
-        judged.is_certain = false;
-        judged.judges.push(Judge::without(language, state));
-        judged.reasons.push(Reason { code, text, sites: 0 });
-        Err(code)
+    let (Some(options), Some(caller)) = (pool.options(), cx.caller::<Caller>()) else {
+        return Err(("absent", Code::Absent, "no language server for Haskell".to_owned()));
     };
-    let (Some(options), Some(caller)) = (call.pool.options(), call.cx.caller::<Caller>()) else {
-        return without("absent", Code::Absent, "no language server for Haskell".to_owned());
-    };
-    let root = &call.scope.root;
-    let command = match call.pool.program(options, &caller.env, root, root, language) {
-        Ok((_, command)) => command,
-        Err(none) => return without(none.state.word(), none.code, none.text),
-    };
-    if let Err(error) = (options.prepare)() {
-        return without("absent", Code::Absent, format!("cannot create the output directory of GHC: {error}"));
-    }
-    let order = Order {
-        root: root.clone(),
+    let program = pool.program(options, &caller.env, root, root, language);
+    let (_, command) = program.map_err(|none| (none.state.word(), none.code, none.text))?;
+    (options.prepare)()
+        .map_err(|error| ("absent", Code::Absent, format!("cannot create the output directory of GHC: {error}")))?;
+    Ok(Order {
+        root: root.to_owned(),
         ghc: PathBuf::from(command.into_iter().next().unwrap_or_default()),
-        env: call.pool.environment(&caller.env, root),
+        env: pool.environment(&caller.env, root),
         directory: options.state_dir.join(GHC),
         guard: options.guard.clone(),
         records: options.records_dir.clone(),
         memory: options.memory() >> 20,
+    })
+}
+
+/// Compiles a worktree with and without another text of a file.
+pub(crate) async fn prove(
+    pool: &Pool,
+    cx: &Context,
+    root: &Path,
+    file: &Path,
+    text: &str,
+) -> Result<ChangeEffect, String> {
+    let order = order(pool, cx, root).map_err(|(_, _, text)| text)?;
+    haskell::prove(&order, &root.join(file), text).await
+}
+
+/// Returns the current index of a worktree. An `Err` is also recorded as a reason of the judgement.
+pub(crate) async fn index(call: &Call<'_>, judged: &mut Judgement) -> Result<Arc<Index>, Code> {
+    let language = family(Language::Haskell);
+    let order = match order(call.pool, call.cx, &call.scope.root) {
+        Ok(order) => order,
+        Err((state, code, text)) => {
+            judged.is_certain = false;
+            judged.judges.push(Judge::without(language, state));
+            judged.reasons.push(Reason { code, text, sites: 0 });
+            return Err(code);
+        }
     };
     let (state, result) = match call.pool.haskell().index(order, call.until).await {
         Ok(index) => ("ready", Ok(index)),

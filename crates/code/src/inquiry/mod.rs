@@ -7,7 +7,7 @@
 //! - `texts`: maps positions of the protocol to the texts that were read.
 //! - `waiting`: waits until a server is reliable.
 
-mod ghc;
+pub(crate) mod ghc;
 mod meaning;
 mod requests;
 mod server_state;

@@ -5,19 +5,26 @@ use std::ops::Range;
 use code::facts::Symbol;
 use code::{Kind, Language};
 
+use super::edit_haskell;
 use crate::rubric::Change;
 
 /// Makes a change to a definition. The error explains why it cannot be made.
 pub(super) fn apply(text: &str, symbol: &Symbol, change: Change) -> Result<String, String> {
     let name = name_range(text, symbol).ok_or("the file has changed; ask again")?;
+    let cannot = || format!("{} cannot be changed in this way for a proof", symbol.label);
+    if change == Change::ChangeType {
+        return Err("a proof needs a change other than `change_type`".to_owned());
+    }
+    if symbol.language == Language::Haskell {
+        return edit_haskell::apply(text, symbol, change).ok_or_else(cannot);
+    }
     let insert = match change {
         // Both leave every use without its definition.
         Change::Remove | Change::Rename => return Ok(replaced(text, name.start..name.start, "hob_renamed_")),
         Change::ChangeSignature => parameter(text, symbol, name.end),
         Change::AddVariant => variant(text, symbol, name.end),
-        Change::ChangeType => return Err("a proof needs a change other than `change_type`".to_owned()),
+        Change::ChangeType => None,
     };
-    let cannot = || format!("{} cannot be changed in this way for a proof", symbol.label);
     let (at, new) = insert.ok_or_else(cannot)?;
     Ok(replaced(text, at..at, &new))
 }

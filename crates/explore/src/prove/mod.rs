@@ -1,9 +1,11 @@
 //! Proof of an impact: the change is made in a copy of the worktree, and the errors of the compiler are its proven places.
 //!
-//! [`edit`] makes the change, [`scratch`] keeps the copy, [`cargo`] and [`tsc`] run the compilers.
+//! [`edit`] and [`edit_haskell`] make the change, [`scratch`] keeps the copy, [`cargo`], [`tsc`] and [`ghc`] run the compilers. GHC needs no copy.
 
 mod cargo;
 mod edit;
+mod edit_haskell;
+mod ghc;
 mod scratch;
 mod tsc;
 
@@ -13,6 +15,8 @@ use std::time::{Duration, Instant};
 
 use code::Language;
 use code::facts::Symbol;
+use code::tools::Questions;
+use mcp::tool::Context;
 use process::{Bounds, Guard, Spec};
 use tokio::sync::Mutex;
 
@@ -32,6 +36,8 @@ pub struct Compiling {
 
 /// The worktree and the environment of a proof, and when it must end.
 pub(crate) struct Order<'a> {
+    pub questions: &'a Questions,
+    pub cx: &'a Context,
     pub root: &'a Path,
     pub env: &'a BTreeMap<String, String>,
     pub until: Instant,
@@ -80,25 +86,31 @@ impl Compiling {
         let compiler = match symbol.language {
             Language::Rust => "cargo check",
             Language::TypeScript | Language::Tsx => "tsc",
-            _ => return Err("proofs are available for Rust and TypeScript".to_owned()),
+            Language::Haskell => "ghc",
+            _ => return Err("proofs are available for Haskell, Rust and TypeScript".to_owned()),
         };
         let _running = self.running.lock().await;
-        let scratch = Scratch::new(&self.directory, order.root);
-        let own = scratch.clone();
-        tokio::task::spawn_blocking(move || own.update()).await.map_err(|error| error.to_string())??;
         let text = std::fs::read_to_string(order.root.join(&symbol.file));
         let text = text.map_err(|error| format!("cannot read {}: {error}", symbol.file))?;
         let changed = edit::apply(&text, symbol, change)?;
+        // The edited line is the change itself.
+        let is_change = |error: &CompilerError| {
+            error.file == Path::new(&symbol.file) && edit::is_edited(&text, &changed, error.line)
+        };
+        if symbol.language == Language::Haskell {
+            let (mut errors, limits) = ghc::compile(order, &symbol.file, &changed).await?;
+            errors.retain(|error| !is_change(error));
+            return Ok(Proof { compiler, errors, limits });
+        }
+        let scratch = Scratch::new(&self.directory, order.root);
+        let own = scratch.clone();
+        tokio::task::spawn_blocking(move || own.update()).await.map_err(|error| error.to_string())??;
         let before = self.compile(order, &scratch, symbol).await?;
         scratch.write(&symbol.file, &changed)?;
         let after = self.compile(order, &scratch, symbol).await;
         // The next proof copies the file again: its time differs.
         scratch.write(&symbol.file, &text)?;
         let after = after?;
-        // The edited line is the change itself.
-        let is_change = |error: &CompilerError| {
-            error.file == Path::new(&symbol.file) && edit::is_edited(&text, &changed, error.line)
-        };
         let errors =
             after.errors.into_iter().filter(|error| !before.errors.contains(error) && !is_change(error)).collect();
         let is_open = |one: &&String| !after.compiled.contains(*one) && !after.failed.contains(*one);

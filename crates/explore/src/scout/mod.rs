@@ -222,7 +222,7 @@ pub(crate) async fn impact(
     }
     let mut proved_by = None;
     if let Some(compiling) = compiling.filter(|_| request.prove) {
-        match prove(compiling, cx, &entries, change, request.wait_ms).await {
+        match prove(questions, compiling, cx, &entries, change, request.wait_ms).await {
             Ok(proof) => {
                 lookups.prove(&proof);
                 proved_by = Some(proof.compiler);
@@ -255,6 +255,7 @@ pub(crate) async fn impact(
 
 /// Compiles the change.
 async fn prove(
+    questions: &Questions,
     compiling: &Compiling,
     cx: &Context,
     entries: &[Symbol],
@@ -267,7 +268,7 @@ async fn prove(
     let caller = cx.caller::<Caller>().ok_or("a call without a caller")?;
     let until = Instant::now() + proof_time(cx, wait_ms);
     let root = caller.worktree.canonicalize().map_err(|error| error.to_string())?;
-    compiling.prove(&Order { root: &root, env: &caller.env, until }, entry, change).await
+    compiling.prove(&Order { questions, cx, root: &root, env: &caller.env, until }, entry, change).await
 }
 
 /// Resolves the named symbols, or the names in the query.

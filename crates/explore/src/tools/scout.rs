@@ -35,7 +35,7 @@ pub(super) struct Args {
     pub change: Option<Change>,
     /// Look for uses only in this file or folder.
     pub path: Option<String>,
-    /// Compile the change in a copy of the worktree; the errors are the places with the evidence `proved` (default false). For one definition in Rust or TypeScript. It may take minutes.
+    /// Compile the change in a copy of the worktree; the errors are the places with the evidence `proved` (default false). For one definition in Haskell, Rust or TypeScript. It may take minutes.
     #[serde(default)]
     pub prove: bool,
     /// Who rates the relevance of uses: auto (a model where the project has one, else rules; the default), rules or model. The risk never depends on a model.

@@ -1,5 +1,9 @@
-//! Proofs by `cargo check`, on a crate without dependencies.
+//! Proofs by `cargo check` on crates without dependencies, and by GHC.
 
+use std::sync::Arc;
+
+use code::tools::Questions;
+use code::{CodeSettings, Timing};
 use serde_json::{Value, json};
 
 use crate::{SHAPES, Worktree, all};
@@ -67,10 +71,73 @@ fn a_proof_that_cannot_be_had_is_explained() {
     let reasons = |query: &str, symbol: &str| prove(&worktree, query, symbol)["head"]["reasons"].to_string();
     assert!(reasons("add a variant", "Shape").contains("not proven: a proof needs exactly one definition"));
     assert!(reasons("change the type", "Circle").contains("not proven: a proof needs a change other than"));
-    assert!(reasons("add a parameter", "a.py:1").contains("not proven: proofs are available for Rust and TypeScript"));
+    assert!(
+        reasons("add a parameter", "a.py:1")
+            .contains("not proven: proofs are available for Haskell, Rust and TypeScript")
+    );
     let worktree = Worktree::new(&[SHAPES[0], ("src/lib.rs", "pub fn area() -> u8 { other() }\npub fn unit() {}\n")]);
     let found = prove(&worktree, "rename", "unit");
     let reasons = found["head"]["reasons"].to_string();
     assert!(reasons.contains("the project does not compile without the change: src/lib.rs:1: E0425"), "{reasons}");
     assert!(all(&found["pointers"], "/evidence").is_empty());
+}
+
+const SHAPES_HS: &[(&str, &str)] = &[
+    (
+        "Geo.hs",
+        "module Geo (Shape (..), area, name) where\n\ndata Shape = Circle Double | Square Double deriving (Eq)\n\n\
+         -- | The area.\narea :: Shape -> Double\narea (Circle r) = r * r\narea (Square s) = s * s\n\n\
+         name :: Shape -> String\nname shape = case shape of\n  Circle _ -> \"circle\"\n  Square s -> show (area shape)\n",
+    ),
+    (
+        "Total.hs",
+        "module Total where\n\nimport Geo\n\ntotal :: [Shape] -> Double\ntotal shapes = sum (map area shapes)\n\n\
+         isRound :: Shape -> Bool\nisRound (Circle _) = True\nisRound _ = False\n\nhalf :: Int -> Int\nhalf 0 = 0\n",
+    ),
+];
+
+/// Returns the shared state of calls that may run GHC.
+fn with_servers(worktree: &Worktree) -> Arc<Questions> {
+    Questions::with_judges(code::Options {
+        settings: CodeSettings::default(),
+        withheld: Vec::new(),
+        trusts: Arc::new(|_| true),
+        prepare: Arc::new(|| Ok(())),
+        state_dir: worktree.path().with_extension("servers"),
+        kept_dir: None,
+        records_dir: None,
+        guard: process::Guard::Without,
+        timing: Timing::default(),
+        journal: None,
+    })
+}
+
+/// GHC compiles the changed file and all that import it. A pattern that was incomplete before is not an effect.
+#[test]
+fn ghc_proves_incomplete_patterns_and_type_errors() {
+    let worktree = Worktree::new(SHAPES_HS);
+    let questions = with_servers(&worktree);
+    let prove = |query: &str, symbol: &str| {
+        let arguments = json!({"query": query, "symbols": [symbol], "prove": true, "depth": "high"});
+        worktree.ask_with(questions.clone(), "scout", arguments).unwrap()
+    };
+    // The same answer with and without the output of an earlier run.
+    for _ in 0..2 {
+        let found = prove("add a variant", "Shape");
+        assert_eq!(proved(&found), ["Geo.hs:7", "Geo.hs:11"], "{found:#}");
+        assert!(found["summary"].as_str().unwrap().contains("(2 proved by ghc)"), "{found:#}");
+        let found = prove("add a parameter", "area");
+        assert_eq!(proved(&found), ["Geo.hs:13", "Total.hs:6"], "{found:#}");
+    }
+    let found = prove("rename", "name");
+    assert_eq!(proved(&found), ["Geo.hs:1"], "{found:#}");
+    for (path, text) in SHAPES_HS {
+        assert_eq!(std::fs::read_to_string(worktree.path().join(path)).unwrap(), *text);
+    }
+
+    std::fs::write(worktree.path().join("Bad.hs"), "module Bad where\nimport Geo\nbad :: Int\nbad = \"\"\n").unwrap();
+    let found = prove("add a variant", "Shape");
+    assert_eq!(proved(&found), ["Geo.hs:7", "Geo.hs:11"], "{found:#}");
+    let reasons = found["head"]["reasons"].to_string();
+    assert!(reasons.contains("1 file(s) do not compile without the change, the first Bad.hs: line 4: "), "{reasons}");
 }

@@ -1,5 +1,5 @@
 //! `cargo xtask score explore`: the places that `scout` says will break, compared with the errors of the compiler after the same
-//! change, in projects from registries. Each difference is listed with its location.
+//! change, in projects from registries and Debian's sources. Each difference is listed with its location.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -19,7 +19,7 @@ use crate::client::{Client, text};
 
 const PAGE: &str = "docs/generated/score-explore.md";
 /// The number of definitions of each kind and language.
-const SYMBOLS: usize = 60;
+const SYMBOLS: usize = 30;
 const WAIT_MS: u64 = 50_000;
 /// The maximum number of listed differences of a row.
 const LISTED: usize = 40;
@@ -31,6 +31,7 @@ struct Kind {
     change: &'static str,
     rust: &'static str,
     typescript: &'static str,
+    haskell: &'static str,
 }
 
 const KINDS: &[Kind] = &[
@@ -38,11 +39,13 @@ const KINDS: &[Kind] = &[
         change: "add_variant",
         rust: r"^\s*(pub(\([a-z]+\))? )?enum \w+",
         typescript: r"^(export )?(enum \w+|type \w+ *=.*\|)",
+        haskell: r"^data \w+",
     },
     Kind {
         change: "change_signature",
         rust: r"^\s*(pub(\([a-z]+\))? )?fn \w+(<.*>)?\(",
         typescript: r"^(export )?function \w+(<.*>)?\(",
+        haskell: r"^\w+ ::",
     },
 ];
 
@@ -64,7 +67,7 @@ struct Tally {
     differences: Vec<String>,
 }
 
-/// Scores Rust and TypeScript, and writes the page.
+/// Scores Rust, TypeScript and Haskell, and writes the page.
 pub(super) fn run(is_quick: bool) -> Result<()> {
     let path = setup::judges_path()?;
     let hob = match std::env::var_os("HOB_SCORED") {
@@ -85,7 +88,11 @@ pub(super) fn run(is_quick: bool) -> Result<()> {
         trust(&mut hob(&[]))?;
         let scored = Client::start(hob(&["mcp", "explore"]).stderr(Stdio::null())).and_then(|mut agent| {
             for kind in KINDS {
-                let pattern = if project.language == "Rust" { kind.rust } else { kind.typescript };
+                let pattern = match project.language {
+                    "Rust" => kind.rust,
+                    "Haskell" => kind.haskell,
+                    _ => kind.typescript,
+                };
                 let known =
                     tallies.iter().position(|one| one.language == project.language && one.change == kind.change);
                 let at = known.unwrap_or_else(|| {
@@ -93,7 +100,7 @@ pub(super) fn run(is_quick: bool) -> Result<()> {
                     tallies.len() - 1
                 });
                 let left = most.saturating_sub(tallies[at].symbols);
-                for symbol in definitions(&root, pattern, left)? {
+                for symbol in definitions(&root, project.endings[0], pattern, left)? {
                     ask(&mut agent, &symbol, &mut tallies[at])?;
                 }
                 println!("score: {}: {}", project.title(), row(&tallies[at]));
@@ -113,9 +120,10 @@ pub(super) fn run(is_quick: bool) -> Result<()> {
 }
 
 /// Returns at most `most` definitions, evenly spread, as `file:line`.
-fn definitions(root: &Path, pattern: &str, most: usize) -> Result<Vec<String>> {
+fn definitions(root: &Path, extension: &str, pattern: &str, most: usize) -> Result<Vec<String>> {
     let pattern = Regex::new(pattern)?;
-    let listed = read(Command::new("find").args(["src", "-name", "*.rs", "-o", "-name", "*.ts"]).current_dir(root))?;
+    let name = format!("*.{extension}");
+    let listed = read(Command::new("find").args([".", "-name", &name, "-printf", "%P\\n"]).current_dir(root))?;
     let mut files: Vec<&str> = listed.lines().collect();
     files.sort_unstable();
     let mut all = Vec::new();

@@ -99,7 +99,7 @@ pub(crate) struct Scout {
     /// Look for uses only in this file or folder
     #[arg(long, value_name = "PATH")]
     path: Option<String>,
-    /// Compile the change in a copy of the worktree; the errors are the places that break. For Rust and TypeScript
+    /// Compile the change in a copy of the worktree; the errors are the places that break. For Haskell, Rust and TypeScript
     #[arg(long)]
     prove: bool,
     #[command(flatten)]

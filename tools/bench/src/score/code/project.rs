@@ -45,7 +45,7 @@ pub(in crate::score) struct Project {
     /// Files that the project's own build would generate.
     added: &'static [(&'static str, &'static str)],
     /// Extension of its sources.
-    pub(super) endings: &'static [&'static str],
+    pub(in crate::score) endings: &'static [&'static str],
     pub(super) method: Method,
 }
 
@@ -160,11 +160,22 @@ const WALKED: &[Project] = &[
         endings: &["ts"],
         method: Method::TypeScript,
     },
+    Project {
+        language: "Haskell",
+        name: "haskell-tar",
+        version: "0.5.1.1-3",
+        registry: Registry::Debian,
+        sha256: "b384449f62b2b0aa3e6d2cb1004b8060b01f21ec93e7b63e7af6d8fad8a9f1de",
+        kept: &["Codec", "tar.cabal"],
+        added: &[],
+        endings: &["hs"],
+        method: Method::Renames,
+    },
 ];
 
 /// Returns the projects for walks.
 pub(in crate::score) fn for_walks() -> impl Iterator<Item = &'static Project> {
-    WALKED.iter().chain(PROJECTS.iter().filter(|one| one.language == "Rust"))
+    WALKED.iter().chain(PROJECTS.iter().filter(|one| matches!(one.language, "Rust" | "Haskell")))
 }
 
 impl Project {

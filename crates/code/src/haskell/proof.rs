@@ -1,0 +1,79 @@
+//! The messages of GHC that a change of one file causes. GHC reads the changed text from hob's state directory.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+use super::build::{Order, Workspace};
+use super::compile::{Message, remove_interface, run};
+use super::sources::Sources;
+
+/// The warnings that mean an error at run time, as options.
+const FATAL: &[&str] = &["-Wincomplete-patterns", "-Wincomplete-uni-patterns"];
+/// Type errors become warnings, so that modules which import the file are compiled too.
+const DEFERRED: &[&str] = &["-Wdeferred-type-errors", "-Wdeferred-out-of-scope-variables"];
+
+/// The effect of a change, according to GHC.
+#[derive(Debug, Default)]
+pub struct ChangeEffect {
+    /// The messages that GHC reports only with the change, with paths relative to the root.
+    pub messages: BTreeSet<Message>,
+    /// Files that were not compiled, with the reason.
+    pub open: BTreeMap<PathBuf, String>,
+}
+
+/// Compiles a worktree with and without another text for a file.
+pub(crate) async fn prove(order: &Order, file: &Path, text: &str) -> Result<ChangeEffect, String> {
+    let root = &order.root;
+    let scanned = root.clone();
+    let sources =
+        tokio::task::spawn_blocking(move || Sources::scan(&scanned)).await.map_err(|error| error.to_string())?;
+    let workspace = Workspace::new(order, &sources, "proofs").await?;
+    let Workspace { runner, toolchain, places, units, .. } = &workspace;
+    let name = file.file_name().ok_or("the changed file has no name")?;
+    let changed = places.own.join("changed").join(name);
+    let written = std::fs::create_dir_all(places.own.join("changed")).and_then(|()| std::fs::write(&changed, text));
+    written.map_err(|error| format!("cannot write {}: {error}", changed.display()))?;
+
+    let mut failed: Vec<BTreeMap<PathBuf, String>> = Vec::new();
+    for unit in &units.all {
+        failed.push(workspace.compile(unit, root, &["-w"]).await);
+    }
+    let compiled = |file: &Path| {
+        let mut units = units.all.iter().zip(&failed);
+        units.any(|(unit, failed)| unit.files.contains_key(file) && !failed.contains_key(file))
+    };
+    let all = failed.iter().flatten().chain(&units.open).filter(|(file, _)| !compiled(file));
+    let open: BTreeMap<PathBuf, String> = all.map(|(file, why)| (file.clone(), why.clone())).collect();
+    if !compiled(file) {
+        let why = open.get(file).map_or("no package of the project has it", String::as_str);
+        return Err(format!("GHC does not compile the file without the change: {why}"));
+    }
+    let options: Vec<&str> = ["-w", "-fdefer-type-errors"].iter().chain(FATAL).chain(DEFERRED).copied().collect();
+    let mut runs: [BTreeSet<Message>; 2] = Default::default();
+    // The second run restores the interfaces, so both compile the same modules.
+    for (messages, text) in runs.iter_mut().zip([&changed, file]) {
+        for (unit, failed) in units.all.iter().zip(&failed) {
+            if let Some(module) = unit.files.get(file) {
+                remove_interface(places, unit, module);
+            }
+            let files: Vec<&Path> =
+                unit.files_without(failed).map(|one| if one == file { text } else { one }).collect();
+            if files.is_empty() {
+                continue;
+            }
+            let compiled = run(runner, toolchain, places, unit, &files, &options).await?;
+            if let Some(problem) = compiled.problems.into_iter().next() {
+                return Err(problem);
+            }
+            messages.extend(compiled.messages.into_iter().filter_map(|message| {
+                let file = if message.file == changed { file } else { &message.file };
+                let file = file.strip_prefix(root).ok()?.to_owned();
+                let is_fatal = message.is_error || FATAL.iter().chain(DEFERRED).any(|one| *one == message.option);
+                is_fatal.then_some(Message { file, ..message })
+            }));
+        }
+    }
+    let [with, without] = runs;
+    let messages: BTreeSet<Message> = with.difference(&without).cloned().collect();
+    Ok(ChangeEffect { messages, open })
+}

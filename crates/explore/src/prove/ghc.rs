@@ -1,0 +1,32 @@
+//! `ghc -fno-code` of the packages of a worktree, with its type errors and incomplete patterns.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use tokio::time::{Instant, timeout_at};
+
+use super::{CompilerError, Order};
+
+/// Returns the errors that another text of a file causes, and why there may be more.
+pub(super) async fn compile(
+    order: &Order<'_>,
+    file: &str,
+    text: &str,
+) -> Result<(BTreeSet<CompilerError>, Option<String>), String> {
+    let effect = order.questions.ghc_effect(order.cx, order.root, Path::new(file), text);
+    let effect = timeout_at(Instant::from_std(order.until), effect).await;
+    let effect =
+        effect.map_err(|_| "ghc needs more time; ask again, it goes on where it stopped, or raise `wait_ms`")??;
+    let limits = effect.open.first_key_value().map(|(file, why)| {
+        let count = effect.open.len();
+        let file = file.strip_prefix(order.root).unwrap_or(file).display();
+        format!("{count} file(s) do not compile without the change, the first {file}: {why}")
+    });
+    let errors = effect.messages.into_iter().map(|message| CompilerError {
+        file: message.file,
+        line: message.line,
+        column: message.column,
+        message: message.text,
+    });
+    Ok((errors.collect(), limits))
+}
