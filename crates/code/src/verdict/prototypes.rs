@@ -60,7 +60,7 @@ pub(super) fn is_linked_alternative(found: &Candidates, other: &Site) -> bool {
 
 /// True if a C function is `static` and thus private to its file.
 fn is_static(found: &Candidates, path: &Path, at: usize) -> bool {
-    let before = found.before(path, at);
+    let before = found.text_before(path, at);
     let start = before.iter().rposition(|byte| b";}#".contains(byte)).map_or(0, |at| at + 1);
     memchr::memmem::find(&before[start..], b"static").is_some()
 }

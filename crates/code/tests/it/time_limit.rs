@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::json;
 
-use crate::lies::{ask, has_python, lying, never_final, project};
+use crate::misbehaving_server::{ask, has_python, lying, never_final, project};
 
 #[test]
 fn a_call_ends_when_its_time_is_over() {

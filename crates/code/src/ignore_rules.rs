@@ -34,7 +34,7 @@ pub(crate) struct Folder {
 
 impl Rules {
     /// Reads the rules of a folder within a root. Rules above the root do not count.
-    pub(crate) fn within(root: &Path, folder: &Path) -> Rules {
+    pub(crate) fn for_folder(root: &Path, folder: &Path) -> Rules {
         let folders: Vec<&Path> = folder.ancestors().take_while(|folder| folder.starts_with(root)).collect();
         folders.into_iter().rev().fold(Rules::None, |around, folder| around.entered(folder))
     }
@@ -106,7 +106,7 @@ mod tests {
         std::fs::write(root.join(".gitignore"), "\u{feff}*.log\n/only_here\nmade/\n[\n").unwrap();
         std::fs::write(inner.join(".gitignore"), b"!kept.log\n\xff\n!.shown\nsecond.ts\n").unwrap();
         std::fs::write(root.join(".ignore"), "!second.ts\n").unwrap();
-        let rules = Rules::within(root, &inner);
+        let rules = Rules::for_folder(root, &inner);
         let leaves_out = |path: &str| rules.leave_out(&root.join(path), false);
         assert!(leaves_out("in/x.log") && leaves_out("in/.hidden") && leaves_out("only_here"));
         assert!(!leaves_out("in/kept.log") && !leaves_out("in/.shown") && !leaves_out("in/second.ts"));

@@ -44,7 +44,9 @@ pub(crate) async fn judge(call: &Call<'_>, found: &mut Callees) -> (Judgement, T
         let one = match &said[&at] {
             // Not yet resolved, and the body binds a local of that name: most likely the local is meant.
             Meaning::Undecided(code) if callee.is_value && callee.is_local && !code.is_judged() => None,
-            Meaning::Undecided(code) => Some(Callee { verdict: Verdict::Undecided(*code), ..alone(callee, site) }),
+            Meaning::Undecided(code) => {
+                Some(Callee { verdict: Verdict::Undecided(*code), ..with_single_site(callee, site) })
+            }
             meaning => match resolve(callee, meaning.targets(), site.language) {
                 Resolution::Callee { definitions, is_local, made_at } => {
                     if let [one] = &definitions[..] {
@@ -52,7 +54,7 @@ pub(crate) async fn judge(call: &Call<'_>, found: &mut Callees) -> (Judgement, T
                     }
                     let name = definitions.first().map_or_else(|| callee.name.clone(), |one| last_name(one, callee));
                     let verdict = Verdict::Confirmed;
-                    Some(Callee { name, definitions, is_local, made_at, verdict, ..alone(callee, site) })
+                    Some(Callee { name, definitions, is_local, made_at, verdict, ..with_single_site(callee, site) })
                 }
                 Resolution::Data => None,
                 Resolution::NoCall => {
@@ -128,7 +130,7 @@ fn last_name(definition: &Definition, callee: &Callee) -> String {
     }
 }
 
-fn alone(callee: &Callee, site: CallSite) -> Callee {
+fn with_single_site(callee: &Callee, site: CallSite) -> Callee {
     Callee { made_at: None, sites: vec![site], ..callee.clone() }
 }
 
@@ -145,7 +147,7 @@ async fn recall(call: &Call<'_>, callees: &mut Vec<Callee>, texts: &Texts) {
         let sites: Vec<_> = callee.sites.iter().map(|site| (site.path.clone(), site.at)).collect();
         let meant = recalled(call, definitions, &sites, texts).await;
         for (site, meant) in callee.sites.iter().zip(meant) {
-            let one = alone(&callee, site.clone());
+            let one = with_single_site(&callee, site.clone());
             add(
                 &mut all,
                 match meant {

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::json;
 
-use crate::place::Lines;
+use crate::line_column::Lines;
 use crate::question::Question;
 use crate::search::{NoAnswer, Scope, list, read};
 use crate::syntax::{
@@ -36,7 +36,7 @@ pub(crate) fn parse_question(scope: &Scope, text: &str) -> Result<Question, NoAn
 
 /// Returns the file at a path, relative to the root.
 fn in_root(scope: &Scope, path: &str) -> Option<PathBuf> {
-    let there = scope.place(path).filter(|path| path.is_file())?;
+    let there = scope.resolve_path(path).filter(|path| path.is_file())?;
     Some(there.strip_prefix(&scope.root).ok()?.to_owned())
 }
 

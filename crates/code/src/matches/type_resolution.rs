@@ -81,7 +81,7 @@ pub(crate) async fn judge(call: &Call<'_>, sum: &Sum, all: &Matches) -> Assessme
         }
     }
     let is_refuted = |at: At| verdicts.get(&at) == Some(&Verdict::Refuted);
-    let refuted = sites.iter().filter(|site| self::places(site).all(is_refuted)).count();
+    let refuted = sites.iter().filter(|site| self::site_positions(site).all(is_refuted)).count();
     if let [(path, line), ..] = &all.renamed[..] {
         judged.is_certain = false;
         let count = all.renamed.len();
@@ -116,7 +116,7 @@ pub(crate) async fn judge(call: &Call<'_>, sum: &Sum, all: &Matches) -> Assessme
 impl Assessment {
     /// Applies the verdicts to the matches: names of other types are removed.
     pub(crate) fn apply(&mut self, sum: &Sum, change: &Change, found: &Matches) -> Vec<Site> {
-        let known: BTreeSet<At> = found.sites(sum, change, &Ours::ByName).iter().flat_map(places).collect();
+        let known: BTreeSet<At> = found.sites(sum, change, &Ours::ByName).iter().flat_map(site_positions).collect();
         // An undecided name is shown only if its qualifier is compatible.
         let is_out = |(at, verdict): (&At, &Verdict)| match verdict {
             Verdict::Refuted => Some(at.clone()),
@@ -129,7 +129,7 @@ impl Assessment {
         let mut sites = found.sites(sum, change, &Ours::But(out));
         for site in &mut sites {
             let verdicts: Vec<Verdict> =
-                places(site).map(|at| self.verdicts.get(&at).copied().unwrap_or(site.verdict)).collect();
+                site_positions(site).map(|at| self.verdicts.get(&at).copied().unwrap_or(site.verdict)).collect();
             let is_open = |verdict: &&Verdict| matches!(verdict, Verdict::Undecided(_));
             let is_earlier = |verdict: &&Verdict| **verdict == Verdict::Earlier;
             let doubted = verdicts.iter().find(is_open).or_else(|| verdicts.iter().find(is_earlier));
@@ -142,6 +142,6 @@ impl Assessment {
     }
 }
 
-fn places(site: &Site) -> impl Iterator<Item = At> {
+fn site_positions(site: &Site) -> impl Iterator<Item = At> {
     site.places.iter().map(|(at, _)| (site.path.clone(), *at))
 }

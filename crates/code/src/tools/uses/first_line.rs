@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use super::Uses;
 use super::receivers::Group;
+use crate::completeness::{Head, counted, grouped};
 use crate::definition::Definition;
-use crate::head::{Head, counted, grouped};
 use crate::judgement::{Code, Verdict};
 use crate::syntax::{Class, SCRIPTS, family};
 use crate::tools::JudgedAnswer;
@@ -20,10 +20,10 @@ pub(in crate::tools) fn sentence(answered: &JudgedAnswer, uses: &Uses, one: &str
     let said = match (head.is_complete, head.confirmed + head.earlier, head.undecided) {
         (true, ..) => complete(answered, uses, one, &within),
         (false, 0, 0) if uses.verified.is_empty() => {
-            format!("No {one}s{within} found; not proven complete: {}", why(head))
+            format!("No {one}s{within} found; not proven complete: {}", reasons_with_advice(head))
         }
         (false, 0, open) if open > 0 && !is_checked(head) => unchecked(uses, "", &within),
-        (false, 0, open) if open > 0 => match answered.gone() {
+        (false, 0, open) if open > 0 => match answered.explain_undeclared() {
             Some(gone) => gone,
             None => format!("No verified {one}s{within}. {}", unverified(answered, uses, "")),
         },
@@ -64,7 +64,7 @@ fn incomplete(answered: &JudgedAnswer, uses: &Uses, one: &str, within: &str) -> 
             format!("{found}{within}, {} of them verified earlier and unchanged since", grouped(head.earlier))
         };
         return match head.undecided {
-            0 => format!("{found}; not checked again: {}", why(head)),
+            0 => format!("{found}; not checked again: {}", reasons_with_advice(head)),
             _ if is_checked(head) => format!("{found}. {}", unverified(answered, uses, " more")),
             _ => format!("{found}. {}", unchecked(uses, " more", "")),
         };
@@ -74,7 +74,7 @@ fn incomplete(answered: &JudgedAnswer, uses: &Uses, one: &str, within: &str) -> 
         return format!("{found}{within}{classes}. {}", unverified(answered, uses, " more"));
     }
     let named = head.checked_by().map_or_else(String::new, |names| format!(" found by {names}; not proven complete"));
-    format!("{found}{within}{named} · {}", why(head))
+    format!("{found}{within}{named} · {}", reasons_with_advice(head))
 }
 
 /// True if a server answered about the unverified places.
@@ -87,9 +87,9 @@ fn unchecked(uses: &Uses, more: &str, within: &str) -> String {
     let head = &uses.head;
     let count = of_classes(&uses.open, more);
     if head.ask_again {
-        format!("{count} by name{within}, not checked yet: {}, or use these", why(head))
+        format!("{count} by name{within}, not checked yet: {}, or use these", reasons_with_advice(head))
     } else {
-        format!("{count} by name{within}, unchecked: {}", why(head))
+        format!("{count} by name{within}, unchecked: {}", reasons_with_advice(head))
     }
 }
 
@@ -137,7 +137,7 @@ fn exported(answered: &JudgedAnswer) -> Option<String> {
     };
     let by_site = found.sites.iter().find(passes_on).map(|site| &site.path);
     let is_exported = |one: &&Definition| {
-        let text = found.before(&one.path, one.at);
+        let text = found.text_before(&one.path, one.at);
         let line = text.rsplit(|byte| *byte == b'\n').next().unwrap_or_default();
         family(one.language) == SCRIPTS && line.starts_with(b"export ")
     };
@@ -153,9 +153,9 @@ fn reasons(head: &Head) -> Option<String> {
 }
 
 /// Returns all reasons, and the advice to retry if it may help.
-pub(in crate::tools) fn why(head: &Head) -> String {
+pub(in crate::tools) fn reasons_with_advice(head: &Head) -> String {
     let again = if head.ask_again { ". Ask again" } else { "" };
-    format!("{}{again}", head.why())
+    format!("{}{again}", head.incomplete_reasons())
 }
 
 /// Formats the classes: `: 7 calls, 1 passed as a value`; empty if all callers are calls.

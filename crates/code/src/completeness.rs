@@ -171,7 +171,7 @@ impl Head {
     }
 
     /// Returns all reasons why the answer is not complete.
-    pub(crate) fn why(&self) -> String {
+    pub(crate) fn incomplete_reasons(&self) -> String {
         let of_places = self.of_places();
         self.reasons.iter().chain(&of_places).map(|reason| reason.text.as_str()).collect::<Vec<_>>().join("; ")
     }

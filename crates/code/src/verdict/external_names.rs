@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::{Query, is_of};
+use super::{Query, is_judged_by};
 use crate::answer::{Candidates, Site, Texts};
 use crate::definition::{Definition, is_inside};
 use crate::inquiry::{Meaning, Meanings, Name, Target, meanings};
@@ -22,7 +22,8 @@ pub(super) async fn judge_outside(
     family: &'static str,
     judged: &mut Judgement,
 ) {
-    let is_asked = |at: &usize| is_of(&found.sites[*at], family) && asked.wanted.contains(&found.sites[*at].class);
+    let is_asked =
+        |at: &usize| is_judged_by(&found.sites[*at], family) && asked.wanted.contains(&found.sites[*at].class);
     let sites: Vec<usize> = (0..found.sites.len()).filter(is_asked).collect();
     let name = |at: &usize| {
         let site = &found.sites[*at];
@@ -30,9 +31,11 @@ pub(super) async fn judge_outside(
         Name { path: site.path.clone(), at: site.at, word }
     };
     let names: Vec<Name> = sites.iter().map(name).collect();
-    let Some(file) = found.sites.iter().find(|site| is_of(site, family)).map(|site| site.path.clone()) else { return };
+    let Some(file) = found.sites.iter().find(|site| is_judged_by(site, family)).map(|site| site.path.clone()) else {
+        return;
+    };
     let Meanings { of, texts } = meanings(&asked.call, family, &file, &names, &found.texts, judged).await;
-    for site in found.sites.iter_mut().filter(|site| is_of(site, family)) {
+    for site in found.sites.iter_mut().filter(|site| is_judged_by(site, family)) {
         // Classes that were not requested are not verified.
         site.verdict = Verdict::NotJudged;
     }
@@ -120,7 +123,7 @@ impl OutsideTargets {
         if led.iter().any(|(_, one)| is_inside(&found.question.qualifiers, one)) {
             return OutsideTargets { by_text: BTreeSet::new(), is_unknown: false };
         }
-        let behind = |site: &Site| found.question.behind(found.before(&site.path, site.at));
+        let behind = |site: &Site| found.question.count_qualifiers(found.text_before(&site.path, site.at));
         // `path` may be a local variable; `os.path` cannot.
         let most = led.iter().map(|(at, _)| behind(&found.sites[*at])).max().unwrap_or_default();
         let so_far = led.iter().filter(|(at, _)| most > 0 && behind(&found.sites[*at]) == most);

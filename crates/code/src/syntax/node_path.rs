@@ -32,7 +32,7 @@ impl<'a, 't> Trail<'a, 't> {
     }
 
     /// Returns the node `up` steps above.
-    pub(super) fn up(&self, up: usize) -> Option<Node<'t>> {
+    pub(super) fn ancestor(&self, up: usize) -> Option<Node<'t>> {
         self.step(up).map(|step| step.node)
     }
 
@@ -47,7 +47,7 @@ impl<'a, 't> Trail<'a, 't> {
     }
 
     /// Returns the trail that ends `up` steps earlier.
-    pub(super) fn above(&self, up: usize) -> Trail<'a, 't> {
+    pub(super) fn ancestor_trail(&self, up: usize) -> Trail<'a, 't> {
         Trail { steps: &self.steps[..self.steps.len() - up], ..*self }
     }
 

@@ -11,10 +11,10 @@ use memchr::memmem::find;
 use super::Symbol;
 use crate::answer::Texts;
 use crate::definition::Definition;
-use crate::in_test::is_test_file;
-use crate::place::Lines;
+use crate::line_column::Lines;
 use crate::search::{Scope, read};
 use crate::syntax::{Declaration, Kind, Language, bare_name, declarations};
+use crate::test_detection::is_test_file;
 use crate::tools::display_path;
 
 /// The declarations of files, each parsed once.
@@ -65,11 +65,11 @@ impl<'a> Declared<'a> {
         let (signature, doc) = one.map(|one| (one.signature.clone(), one.doc.clone())).unwrap_or_default();
         let name = last_part(&definition.label);
         let (label, kind) = (definition.label.clone(), definition.kind);
-        Some(Symbol { label, name, kind, in_test, signature, doc, ..file.place(&path, definition.at, &bytes) })
+        Some(Symbol { label, name, kind, in_test, signature, doc, ..file.symbol_at(&path, definition.at, &bytes) })
     }
 
     /// Returns the function, type or value around an offset.
-    pub(super) fn around(&mut self, path: &Arc<Path>, at: usize) -> Option<Symbol> {
+    pub(super) fn enclosing_symbol(&mut self, path: &Arc<Path>, at: usize) -> Option<Symbol> {
         let file = self.file(path)?;
         let chain = chain(&file.all, &|one| one.bytes.contains(&at));
         let end = chain.iter().rposition(|one| is_unit(one.kind))?;
@@ -87,7 +87,7 @@ impl<'a> Declared<'a> {
         let label = labels.join(separator);
         let in_test = is_test_file(path) || chain.iter().any(|one| is_test_declaration(&file.text, one));
         let (name, signature, doc) = (one.name.clone(), one.signature.clone(), one.doc.clone());
-        let place = file.place(path, one.at, &one.bytes);
+        let place = file.symbol_at(path, one.at, &one.bytes);
         let symbol = Symbol { label, name, kind: one.kind, in_test, signature, doc, ..place };
         file.around.borrow_mut().insert(one.at, symbol.clone());
         Some(symbol)
@@ -99,13 +99,13 @@ impl<'a> Declared<'a> {
         let start = lines.offset(line, 1)?;
         let text = &file.text[start..];
         let blank = text.iter().position(|byte| !byte.is_ascii_whitespace()).unwrap_or_default();
-        self.around(&path, start + blank)
+        self.enclosing_symbol(&path, start + blank)
     }
 }
 
 impl Parsed {
     /// Returns a symbol at a place, without its names.
-    fn place(&self, path: &Path, at: usize, bytes: &Range<usize>) -> Symbol {
+    fn symbol_at(&self, path: &Path, at: usize, bytes: &Range<usize>) -> Symbol {
         let lines = Lines::new(&self.text);
         let line = lines.line(at);
         Symbol {

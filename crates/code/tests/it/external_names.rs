@@ -4,7 +4,7 @@
 use expect_test::{Expect, expect};
 use serde_json::{Value, json};
 
-use crate::judged::JudgedProject;
+use crate::judged_project::JudgedProject;
 use crate::projects;
 use crate::worktree::Worktree;
 

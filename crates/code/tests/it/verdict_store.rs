@@ -7,8 +7,8 @@ use code::CodeSettings;
 use code::settings::ServerSettings;
 use serde_json::json;
 
-use crate::judged::{JudgedProject, sites};
-use crate::lies::{has_python, liar, lying, project};
+use crate::judged_project::{JudgedProject, sites};
+use crate::misbehaving_server::{has_python, liar, lying, project};
 
 /// Starts another daemon in which the server never answers.
 fn with_one_that_is_mute(judged: &mut JudgedProject) {

@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use tokio::sync::oneshot;
 
-use super::super::canary::{Chosen, ask, choose};
+use super::super::readiness::{Chosen, ask, choose};
 use super::super::{Canary, Certainty, Document};
 use super::{LONGEST_PAUSE, Life};
 
@@ -47,7 +47,7 @@ impl Life<'_> {
             }
             Some(ProbeOutcome::Chosen(Chosen { probes, any })) if probes.is_empty() => {
                 if let Some(any) = any.filter(|_| self.announces && !self.signals.has_begun()) {
-                    self.bring(&[any]).await;
+                    self.open_documents(&[any]).await;
                 }
                 self.settled = Certainty::new(false);
                 self.canary = Some(Canary::None);
@@ -56,7 +56,7 @@ impl Life<'_> {
                 self.probes = probes.clone();
                 let documents: Vec<Document> = probes.iter().flat_map(|probe| probe.documents.clone()).collect();
                 if documents.iter().all(Document::is_on_disk) {
-                    self.bring(&documents).await;
+                    self.open_documents(&documents).await;
                     let (client, encoding) = (self.client.clone(), self.encoding);
                     let within = self.actor.start.timing.request;
                     return self.probe(async move {
@@ -67,14 +67,14 @@ impl Life<'_> {
                 self.probe_later();
             }
         }
-        self.look();
+        self.publish_state();
     }
 
     /// Runs here rather than in a task, because the next question sends the same documents. If the server has ended, that is
     /// noticed elsewhere.
-    async fn bring(&mut self, documents: &[Document]) {
-        for (method, params) in self.documents.bring(documents) {
-            let _ = self.tell(method, params).await;
+    async fn open_documents(&mut self, documents: &[Document]) {
+        for (method, params) in self.documents.open_notifications(documents) {
+            let _ = self.send_notification(method, params).await;
         }
     }
 

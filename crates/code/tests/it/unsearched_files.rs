@@ -4,8 +4,8 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use crate::judged::JudgedProject;
-use crate::lies::{has_python, lying};
+use crate::judged_project::JudgedProject;
+use crate::misbehaving_server::{has_python, lying};
 use crate::worktree::Worktree;
 
 fn reasons(answer: &Value) -> Vec<String> {
@@ -44,7 +44,7 @@ fn rules_above_the_root_leave_nothing_out() {
     std::fs::write(home.path().join(".gitignore"), "lib/\n").unwrap();
     // Reading it would never end.
     std::os::unix::fs::symlink("/dev/zero", home.path().join(".ignore")).unwrap();
-    let worktree = Worktree::within(home.path());
+    let worktree = Worktree::in_folder(home.path());
     worktree.write("src/geo.rs", "pub fn area() {}\n").write("lib/uses.rs", "fn q() { crate::area(); }\n");
     let answer = worktree.result("find_callers", json!({"name": "area"}));
     assert_eq!(answer["call_sites"][0]["file"], "lib/uses.rs", "{answer:#}");
@@ -114,7 +114,7 @@ fn no_answer_of_a_ready_judge_is_final_with_an_ignored_file() {
         return;
     }
     let judged = lying("ty", "honest", 0.0);
-    crate::lies::project(&judged);
+    crate::misbehaving_server::project(&judged);
     judged.until_final("find_callers", json!({"name": "geo.py:area"}));
     judged.write(".gitignore", "made.py\n").write("made.py", "from geo import area\narea(1)\n");
     let (answer, _) = judged.ask("find_callers", json!({"name": "geo.py:area", "wait_ms": 10_000})).unwrap();

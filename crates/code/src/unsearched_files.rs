@@ -6,11 +6,11 @@ use std::path::{Path, PathBuf};
 
 use memchr::memmem::find_iter;
 
-use crate::named::is_among;
 use crate::syntax::{Language, is_word};
+use crate::text_enum::is_among;
 
 /// Returns the files and links of a directory that are source files by name, or may embed code.
-pub(crate) fn beside(directory: &Path) -> Vec<PathBuf> {
+pub(crate) fn source_like_files(directory: &Path) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(directory).into_iter().flatten().flatten();
     let is_hidden = |path: &Path| path.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b"."));
     let files = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_file() || kind.is_symlink()));

@@ -3,8 +3,8 @@
 use code::{CodeSettings, Timing};
 use serde_json::{Value, json};
 
-use crate::judged::JudgedProject;
-use crate::lies::{has_python, liar, timing};
+use crate::judged_project::JudgedProject;
+use crate::misbehaving_server::{has_python, liar, timing};
 
 /// A C project with clangd, and a Go project with a server that needs much memory.
 fn project(judged: &JudgedProject) {

@@ -3,17 +3,17 @@
 
 use tree_sitter::Node;
 
-use super::{Constructor, Reading, Shape, around};
+use super::{Constructor, Reading, Shape, declaring_node};
 use crate::syntax::{Declaration, Kind, Language, named_children};
 
 impl Reading<'_> {
     /// Adds the alternatives of the type.
     pub(super) fn sum(&self, root: Node<'_>, declaration: &Declaration, shape: &mut Shape) {
-        let node = around(root, declaration.at, declaration.name.len());
+        let node = declaring_node(root, declaration.at, declaration.name.len());
         match (self.language, declaration.kind) {
             (Language::TypeScript | Language::Tsx, Kind::Type) => {
                 let value = node.and_then(|node| node.child_by_field_name("value"));
-                shape.constructors.extend(value.into_iter().flat_map(|value| self.united(value, "union_type")));
+                shape.constructors.extend(value.into_iter().flat_map(|value| self.union_members(value, "union_type")));
             }
             (Language::Python, Kind::Type) => {
                 // `type Shape = Circle | Square`; the node of the name itself has the kind `type`.
@@ -31,7 +31,7 @@ impl Reading<'_> {
                         .skip(1)
                         .map(|one| self.constructor(self.node_text(one), one.start_byte()))
                         .collect(),
-                    _ => self.united(value, "binary_operator"),
+                    _ => self.union_members(value, "binary_operator"),
                 };
                 shape.constructors.extend(value.into_iter().flat_map(united));
             }
@@ -51,7 +51,7 @@ impl Reading<'_> {
     }
 
     /// Returns the members of a union written with a binary operator.
-    fn united(&self, value: Node<'_>, operator: &str) -> Vec<Constructor> {
+    fn union_members(&self, value: Node<'_>, operator: &str) -> Vec<Constructor> {
         let mut open: Vec<Node<'_>> = Some(value).into_iter().filter(|value| value.kind() == operator).collect();
         let mut found = Vec::new();
         while let Some(node) = open.pop() {

@@ -10,7 +10,7 @@ use code::settings::ServerSettings;
 use code::{CodeSettings, Timing};
 use serde_json::{Value, json};
 
-use crate::judged::JudgedProject;
+use crate::judged_project::JudgedProject;
 
 /// The uses of `area` in geo.py.
 const TRUTH: [&str; 3] = ["passed.py:2", "uses.py:5", "uses.py:7"];

@@ -8,11 +8,11 @@ use mcp::tool::{Context, ToolError};
 
 use super::{Questions, searched};
 use crate::answer::{Candidates, LineOptions, Texts, define, find};
+use crate::completeness::counted;
 use crate::definition::NOWHERE;
-use crate::head::counted;
 use crate::judgement::{Code, Judgement, Reason, Verdict};
-use crate::near::near;
 use crate::search::{Hit, Scope, read, search};
+use crate::suggestions::similar_names;
 use crate::syntax::Class;
 use crate::verdict::{Call, Query, judge};
 
@@ -27,7 +27,7 @@ pub(crate) struct JudgedAnswer {
 
 impl JudgedAnswer {
     /// Explains that nothing in the project declares the name, if that is certain.
-    pub(super) fn gone(&self) -> Option<String> {
+    pub(super) fn explain_undeclared(&self) -> Option<String> {
         let found = &self.found;
         if !is_gone(found) {
             return None;
@@ -120,7 +120,7 @@ pub(super) fn due(cx: &Context, wait_ms: Option<u64>, since: Instant) -> Instant
 fn renamed(scope: &Scope, name: &str) -> Option<String> {
     let whole = Scope { below: scope.root.clone(), ..scope.clone() };
     let is_declared = |other: &String| define(&whole, other).is_ok_and(|found| !found.definitions.is_empty());
-    near(&whole, name).into_iter().find(is_declared)
+    similar_names(&whole, name).into_iter().find(is_declared)
 }
 
 /// Marks an answer as incomplete because its files keep changing.

@@ -4,7 +4,7 @@ use std::panic::resume_unwind;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::search::Hit;
-use crate::syntax::unkept;
+use crate::syntax::without_cache;
 
 /// The number of parser threads.
 const THREADS: usize = 2;
@@ -19,7 +19,7 @@ pub(crate) fn in_turns<T: Send>(hits: &[Hit], parse: impl Fn(&Hit) -> T + Sync) 
         loop {
             let at = next.fetch_add(1, Ordering::Relaxed);
             let Some(hit) = hits.get(at) else { return parsed };
-            parsed.push((at, if hits.len() <= FEW { parse(hit) } else { unkept(|| parse(hit)) }));
+            parsed.push((at, if hits.len() <= FEW { parse(hit) } else { without_cache(|| parse(hit)) }));
         }
     };
     let mut parsed: Vec<(usize, T)> = std::thread::scope(|threads| {

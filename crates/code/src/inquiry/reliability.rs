@@ -13,7 +13,7 @@ use crate::server::{Certainty, Order, Server, ServerSnapshot, Session, State};
 
 /// One round of all requests that an answer needs from a server.
 pub(crate) trait Round: Sized {
-    fn standing(&self) -> RoundStatus;
+    fn round_status(&self) -> RoundStatus;
     /// Returns whether one round is enough.
     fn settling(&self) -> &Settling;
     /// True if another round gave the same result and neither is doubtful.
@@ -112,12 +112,14 @@ pub(crate) async fn rounds<A: Asking>(
                 judged.reasons.push(Reason { code: Code::OutOfTime, text, sites: 0 });
                 judged.may_pass = true;
             }
-            judged.reasons.extend(server.lacks().filter(|_| !round.standing().is_sure).map(|text| Reason {
-                code: Code::Inactive,
-                text: text.to_owned(),
-                sites: 0,
-            }));
-            if round.standing().is_doubted {
+            judged.reasons.extend(
+                server.missing_features().filter(|_| !round.round_status().is_sure).map(|text| Reason {
+                    code: Code::Inactive,
+                    text: text.to_owned(),
+                    sites: 0,
+                }),
+            );
+            if round.round_status().is_doubted {
                 server.order(Order::Doubt).await;
             }
             (Ok(round), server.snapshot())
@@ -127,7 +129,7 @@ pub(crate) async fn rounds<A: Asking>(
                 State::Ready => (Code::OutOfTime, format!("{} did not answer in time", server.profile.name)),
                 _ => explain(server, &seen),
             };
-            let text = server.lacks().map_or_else(|| text.clone(), |lacks| format!("{text}; {lacks}"));
+            let text = server.missing_features().map_or_else(|| text.clone(), |lacks| format!("{text}; {lacks}"));
             judged.reasons.push(Reason { code, text, sites: 0 });
             judged.may_pass |= seen.state.may_pass();
             (Err(code), seen)
@@ -154,7 +156,7 @@ async fn until_believed<A: Asking>(
     loop {
         let seen = ready(call, server, open).await?;
         let round = asking.ask(server).await;
-        let standing = round.standing();
+        let standing = round.round_status();
         let now = server.snapshot();
         if (now.life, now.state.word()) != (seen.life, State::Ready.word()) || standing.is_lost {
             // Answers given during a crash are unreliable. The round is repeated if there is time.

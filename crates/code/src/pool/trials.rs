@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use crate::search::{Scope, list, read};
-use crate::server::{canary, profile};
+use crate::server::{profile, readiness};
 use crate::syntax::{Kind, Language, declarations, family};
 
 /// A question about a language.
@@ -41,7 +41,7 @@ pub fn tries(root: &Path) -> Vec<Tried> {
 
 fn name(root: &Path, language: &str, files: &BTreeSet<PathBuf>) -> Option<String> {
     let question = |file: &Path, name: &str| Some(format!("{}:{name}", file.strip_prefix(root).ok()?.to_str()?));
-    let certain = canary::choose(root, language);
+    let certain = readiness::choose(root, language);
     if let Some(probe) = certain.probes.first() {
         return question(&probe.documents.first()?.path, &probe.name);
     }

@@ -7,13 +7,13 @@ use crate::answer::{Candidates, Site, Texts};
 use crate::definition::Definition;
 use crate::inquiry::Call;
 use crate::judgement::Verdict;
-use crate::kept::Anchor;
 use crate::pool::Pool;
 use crate::search::read;
 use crate::syntax::{Class, family};
+use crate::verdict_store::Anchor;
 
 /// True if the servers of a family of languages judge this site.
-pub(crate) fn is_of(site: &Site, wanted: &str) -> bool {
+pub(crate) fn is_judged_by(site: &Site, wanted: &str) -> bool {
     family(site.language) == wanted && site.class != Class::Mention
 }
 
@@ -23,7 +23,7 @@ pub(crate) type At = (Arc<Path>, usize);
 /// Recalls the stored verdicts of sites that were not judged now.
 pub(crate) async fn recall(call: &Call<'_>, found: &mut Candidates, family: &str) {
     let is_open = |site: &Site| matches!(site.verdict, Verdict::Undecided(code) if !code.is_judged());
-    let is_wanted = |at: &usize| is_of(&found.sites[*at], family) && is_open(&found.sites[*at]);
+    let is_wanted = |at: &usize| is_judged_by(&found.sites[*at], family) && is_open(&found.sites[*at]);
     let open: Vec<usize> = (0..found.sites.len()).filter(is_wanted).collect();
     let (numbers, definitions) = definitions_of(found, family);
     let sites: Vec<At> = open.iter().map(|at| (found.sites[*at].path.clone(), found.sites[*at].at)).collect();
@@ -65,7 +65,7 @@ pub(crate) async fn remember(pool: &Pool, judgements: &[(At, At)], texts: &Texts
 /// Stores the verdicts of this answer.
 pub(crate) async fn keep(pool: &Pool, found: &Candidates, family: &str) {
     let (numbers, definitions) = definitions_of(found, family);
-    let judged = found.sites.iter().filter(|site| is_of(site, family)).filter_map(|site| {
+    let judged = found.sites.iter().filter(|site| is_judged_by(site, family)).filter_map(|site| {
         let meant = match site.verdict {
             Verdict::Confirmed => numbers.iter().position(|number| Some(*number) == site.meant),
             Verdict::Refuted => None,

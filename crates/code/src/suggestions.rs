@@ -19,7 +19,7 @@ const MOST_TRIED: usize = 20;
 type Near = BTreeMap<String, (usize, PathBuf, Language)>;
 
 /// Returns the most similar names, nearest first.
-pub(crate) fn near(scope: &Scope, name: &str) -> Vec<String> {
+pub(crate) fn similar_names(scope: &Scope, name: &str) -> Vec<String> {
     let wanted = name.to_lowercase();
     let allowed = (name.chars().count() / 3).clamp(1, 3);
     let found: Mutex<Near> = Mutex::new(BTreeMap::new());

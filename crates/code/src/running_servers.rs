@@ -1,7 +1,7 @@
 //! Running servers, as displayed by `code_status` and `hob status`.
 
+use project::dashboard::SessionRow;
 use project::journal;
-use project::rooms::SessionRow;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -19,7 +19,7 @@ pub(crate) fn row(server: &Server) -> SessionRow {
         worktree: root,
         profile: "server".to_owned(),
         code: seen.state.percent().map(|percent| format!("{percent} % loaded")).unwrap_or_default(),
-        reason: why(server, &seen),
+        reason: stopped_reason(server, &seen),
         state,
         owner: "hob".to_owned(),
         since: seen.started.map(journal::time_of).unwrap_or_default(),
@@ -29,7 +29,7 @@ pub(crate) fn row(server: &Server) -> SessionRow {
 }
 
 /// Returns why a server does not run, and what to do.
-fn why(server: &Server, seen: &ServerSnapshot) -> Option<String> {
+fn stopped_reason(server: &Server, seen: &ServerSnapshot) -> Option<String> {
     let is_broken = matches!(
         seen.state,
         State::CannotStart { .. } | State::Crashed { .. } | State::Hung { .. } | State::OverBudget
@@ -78,7 +78,7 @@ impl Running {
             pid: seen.pid,
             memory_bytes: server.group().map(|group| process::probe::memory(&group).resident),
             uptime_ms: uptime.map(|uptime| uptime.as_millis().try_into().unwrap_or(u64::MAX)),
-            why: why(server, &seen),
+            why: stopped_reason(server, &seen),
         }
     }
 

@@ -12,9 +12,9 @@ use super::Canary;
 use super::documents::Document;
 use crate::answer::{LineOptions, Site, find};
 use crate::lsp::{Client, Encoding, Positions, locations, of_path};
-use crate::named::is_among;
 use crate::search::{MAX_PARSED, Scope, list, read};
 use crate::syntax::{C_AND_CPP, Class, Kind, Language, SCRIPTS, declarations, family, names_module};
+use crate::text_enum::is_among;
 
 /// A definition whose uses are certain.
 #[derive(Debug, Clone)]
