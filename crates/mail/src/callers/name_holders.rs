@@ -58,7 +58,7 @@ impl Holders {
     }
 
     /// Why a session has lost its name, if that is known.
-    pub(super) async fn lost(&self, mail: &Mail, session: &Session) -> Option<Refusal> {
+    pub(super) async fn lost_name(&self, mail: &Mail, session: &Session) -> Option<Refusal> {
         if self.gone.lock().contains(&session.agent) {
             return Some(Refusal::UnknownAgent { name: session.agent.to_string(), nearest: Vec::new() });
         }
@@ -140,9 +140,9 @@ mod tests {
         holders.forget(&session.agent);
         assert!(takeovers.has_changed().unwrap());
         takeovers.mark_unchanged();
-        assert!(matches!(holders.lost(&mail, &session).await, Some(Refusal::UnknownAgent { .. })));
+        assert!(matches!(holders.lost_name(&mail, &session).await, Some(Refusal::UnknownAgent { .. })));
         // The next agent of this name starts with the first fence.
         holders.has(&session.agent, 1, &holder);
-        assert!(holders.lost(&mail, &session).await.is_none());
+        assert!(holders.lost_name(&mail, &session).await.is_none());
     }
 }

@@ -14,7 +14,7 @@ use serde_json::value::to_raw_value;
 use serde_json::{Value, json};
 
 use crate::fixture::limits;
-use crate::holders::{Line, call_of, callers};
+use crate::name_takeover::{Line, call_of, callers};
 
 struct Daemon {
     callers: Arc<Callers>,
@@ -246,7 +246,7 @@ async fn an_agent_is_active_while_its_process_lives_and_nobody_is_for_being_look
     let looking = command("/w/a");
     daemon.ok(&looking, "list_agents", json!({})).await;
     daemon.ok(&looking, "groups", json!({"action": "list"})).await;
-    let (mail, name) = daemon.callers.look(&looking.cx).await.unwrap();
+    let (mail, name) = daemon.callers.mail_and_name(&looking.cx).await.unwrap();
     assert_eq!(mail.pending(&name, mail::Floor::All, 10).await.unwrap().messages.len(), 1);
     assert_eq!(daemon.callers.mail().await.unwrap().agents().await.unwrap(), before, "looking changes nothing");
     assert_eq!(daemon.ok(&agent, "check_messages", json!({"limit": 0})).await, "1 message waits; none was taken.");

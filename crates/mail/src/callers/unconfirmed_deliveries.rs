@@ -29,7 +29,7 @@ struct HandOut {
 
 impl HandOuts {
     /// Watches whether the client cancels an answer that holds messages.
-    pub(super) fn out(self: &Arc<Self>, mail: &Arc<Mail>, session: &Session, cx: &Context, handed: u64) {
+    pub(super) fn watch_answer(self: &Arc<Self>, mail: &Arc<Mail>, session: &Session, cx: &Context, handed: u64) {
         let (watch, ended) = oneshot::channel();
         let mut given = self.lock();
         let of_session = given.entry(session.id.clone()).or_default();

@@ -16,10 +16,10 @@ impl Callers {
     ///
     /// # Errors
     /// When the caller has no name, another holder has it, or the store is unavailable.
-    pub async fn look(&self, cx: &Context) -> Result<(Arc<Mail>, AgentName), ToolError> {
+    pub async fn mail_and_name(&self, cx: &Context) -> Result<(Arc<Mail>, AgentName), ToolError> {
         // Without a name there is nothing to look at, whatever state the mail is in.
         let holder = self.holder(caller(cx)?)?;
-        let name = self.goes_by(cx, &holder)?;
+        let name = self.resolve_name(cx, &holder)?;
         let mail = self.mail().await?;
         let agent = match mail.agent(name.as_str()).await {
             Ok(agent) => agent,
@@ -43,7 +43,7 @@ impl Callers {
     /// Returns the caller's own name among these agents, if it is one of them.
     pub(crate) fn own_name(&self, cx: &Context, agents: &[Agent]) -> Option<AgentName> {
         let holder = self.holder(caller(cx).ok()?).ok()?;
-        let name = self.goes_by(cx, &holder).ok()?;
+        let name = self.resolve_name(cx, &holder).ok()?;
         let agent = agents.iter().find(|agent| agent.name == name)?;
         self.other_holder(agent, &holder).is_none().then_some(name)
     }
@@ -61,12 +61,12 @@ impl Callers {
     }
 
     /// Returns the name that the caller goes by, if it has one; nothing is asked of the store.
-    pub(super) fn going_by(&self, cx: &Context) -> Option<AgentName> {
+    pub(super) fn current_name(&self, cx: &Context) -> Option<AgentName> {
         let holder = self.holder(caller(cx).ok()?).ok()?;
-        self.goes_by(cx, &holder).ok()
+        self.resolve_name(cx, &holder).ok()
     }
 
-    fn goes_by(&self, cx: &Context, holder: &Holder) -> Result<AgentName, ToolError> {
+    fn resolve_name(&self, cx: &Context, holder: &Holder) -> Result<AgentName, ToolError> {
         let caller = caller(cx)?;
         match self.present(caller.connection) {
             Some(present) => Ok(present.session.agent),

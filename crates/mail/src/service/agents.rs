@@ -69,7 +69,7 @@ impl Mail {
         };
         let entered = match self.retry_uncertain(enter).await {
             Err(MailError::Refused(refusal)) => return Err(self.with_neighbours(refusal).await.into()),
-            Err(MailError::Store(error)) if error.is_unwritable() => match self.entered_already(&request).await {
+            Err(MailError::Store(error)) if error.is_unwritable() => match self.existing_fence(&request).await {
                 Some(fence) => Entered { fence, created: false, taken_from: None },
                 None => return Err(error.into()),
             },
@@ -85,7 +85,7 @@ impl Mail {
 
     /// Returns the fence of a name that the caller already holds, when there is nothing new to note. On a store that
     /// cannot be written, such a caller can still read.
-    async fn entered_already(&self, request: &EnterRequest) -> Option<u64> {
+    async fn existing_fence(&self, request: &EnterRequest) -> Option<u64> {
         let agent = self.agent(request.agent.as_str()).await.ok()?;
         let Profile { role, module, intent, branch, alias } = &request.profile;
         let is_noted = role.as_ref().is_none_or(|role| *role == agent.role)
@@ -254,7 +254,7 @@ impl Mail {
     /// # Errors
     /// When the store is unavailable.
     pub async fn groups(&self) -> Result<Vec<Group>, MailError> {
-        Ok(self.store.look(query::Groups { name: None }).await?)
+        Ok(self.store.query(query::Groups { name: None }).await?)
     }
 
     /// Returns a group and the agents that it reaches now.
@@ -263,11 +263,11 @@ impl Mail {
     /// When no group has that name (the error holds the nearest names), or the store is unavailable.
     pub async fn group(&self, name: &str) -> Result<Expanded, MailError> {
         let name = GroupName::new(name.trim_start_matches('@'))?;
-        let Some(group) = self.store.look(query::Groups { name: Some(name.clone()) }).await?.pop() else {
+        let Some(group) = self.store.query(query::Groups { name: Some(name.clone()) }).await?.pop() else {
             let unknown = Refusal::UnknownGroup { name: name.to_string(), nearest: Vec::new() };
             return Err(self.with_neighbours(unknown).await.into());
         };
-        let agents = self.store.look(query::Agents).await?.agents;
+        let agents = self.store.query(query::Agents).await?.agents;
         let directory = Directory {
             agents: agents.into_iter().map(|agent| (agent.name, agent.role.to_string())).collect(),
             aliases: Default::default(),

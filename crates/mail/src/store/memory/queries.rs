@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::rows::{Group as GroupRow, Message as MessageRow, Rows};
 use crate::model::{
-    Agent, AgentName, Delivery, Group, GroupName, Liveness, MessageId, MessageView, words::split_words,
+    Agent, AgentName, Delivery, Group, GroupName, Liveness, MessageId, MessageView, search_words::split_words,
 };
 use crate::store::query::{Among, Counts, Fetch, Fetched, Query, QueryResult, Roster, Search};
 use crate::store::rules;

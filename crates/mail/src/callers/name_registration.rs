@@ -13,7 +13,7 @@ use crate::framing::counted;
 use crate::identity::Identity;
 use crate::model::{AgentName, Clock, Holder, Liveness, Millis, Profile, Role};
 use crate::service::Mail;
-use crate::service::people::check_profile;
+use crate::service::agents::check_profile;
 use crate::store::change::{Forget, Rename};
 use crate::store::rules::agents::NO_ROLE;
 
@@ -119,7 +119,7 @@ impl Callers {
         };
         let gone = [&renamed_from, &forgotten];
         let beside = match before.filter(|before| *before != agent && !gone.contains(&&Some(before.clone()))) {
-            Some(name) => Some(self.beside(&mail, name).await),
+            Some(name) => Some(self.describe_other_name(&mail, name).await),
             None => None,
         };
         Ok(Registered {
@@ -129,7 +129,7 @@ impl Callers {
             renamed_from,
             forgotten,
             beside,
-            others: self.others(caller, &agent),
+            others: self.other_processes(caller, &agent),
             waiting: waiting(&mail, &agent).await,
         })
     }
@@ -145,7 +145,7 @@ impl Callers {
                 AgentName::new(&self.identities.all().into_iter().find(is_own)?.name).ok()?
             }
         };
-        if own == *new || !self.others(caller, &own).is_empty() {
+        if own == *new || !self.other_processes(caller, &own).is_empty() {
             return None;
         }
         match mail.agent(new.as_str()).await {
@@ -163,8 +163,9 @@ impl Callers {
             return known.since;
         }
         let beside = self.identities.bound_to(worktree).into_iter().filter(|other| other.name != agent.as_str());
-        let living = beside
-            .filter(|other| AgentName::new(&other.name).is_ok_and(|other| !self.others(caller, &other).is_empty()));
+        let living = beside.filter(|other| {
+            AgentName::new(&other.name).is_ok_and(|other| !self.other_processes(caller, &other).is_empty())
+        });
         living.map(|other| other.since.saturating_sub(1)).min().unwrap_or_else(|| Clock::system().now())
     }
 
@@ -200,15 +201,15 @@ impl Callers {
 
     /// Returns the other processes that go by the caller's name, so that messages reach one of them.
     pub fn sharing(&self, cx: &Context, agent: &AgentName) -> Vec<u32> {
-        caller(cx).map(|caller| self.others(caller, agent)).unwrap_or_default()
+        caller(cx).map(|caller| self.other_processes(caller, agent)).unwrap_or_default()
     }
 
     /// Returns the other processes that go by this name.
-    fn others(&self, caller: &Caller, agent: &AgentName) -> Vec<u32> {
+    fn other_processes(&self, caller: &Caller, agent: &AgentName) -> Vec<u32> {
         self.processes(|present| present.session.agent == *agent && present.pid != caller.pid).collect()
     }
 
-    async fn beside(&self, mail: &Mail, name: AgentName) -> OtherName {
+    async fn describe_other_name(&self, mail: &Mail, name: AgentName) -> OtherName {
         let pid = self.processes(|present| present.session.agent == name).next();
         OtherName { waiting: waiting(mail, &name).await, pid, name }
     }
@@ -222,7 +223,7 @@ impl Callers {
         let mail = self.mail().await?;
         let takeover = caller(cx)?.takeover;
         let rename = Rename { from: from.clone(), to: to.clone(), holder: rename, takeover };
-        let waiting = mail.rename(rename).await.map_err(elsewhere)?;
+        let waiting = mail.rename(rename).await.map_err(rename_refusal)?;
         let had_token = self.was_renamed(&from, &to)?;
         let mut text = format!(
             "{from} is called {to} now. {} for it; its messages and its groups are {to}'s too. The name {from} is free.",
@@ -259,7 +260,7 @@ impl Callers {
 
     /// Removes an agent with all its data.
     async fn remove(&self, mail: &Mail, agent: AgentName, holder: Holder, takeover: bool) -> Result<u64, ToolError> {
-        let waiting = mail.forget(Forget { agent: agent.clone(), holder, takeover }).await.map_err(elsewhere)?;
+        let waiting = mail.forget(Forget { agent: agent.clone(), holder, takeover }).await.map_err(rename_refusal)?;
         self.leave(&agent);
         self.identities.remove(&agent).map_err(unwritten)?;
         self.tokens.revoke(&agent).map_err(unwritten)?;
@@ -297,7 +298,7 @@ fn bare(name: &str) -> Result<AgentName, ToolError> {
 }
 
 /// Why a name cannot be changed from here.
-fn elsewhere(error: MailError) -> ToolError {
+fn rename_refusal(error: MailError) -> ToolError {
     match &error {
         MailError::Refused(Refusal::Held { .. }) => {
             refused(&error, vec!["Run the command in that worktree, or add --takeover.".to_owned()])

@@ -5,7 +5,7 @@ use super::{Mail, Ticket};
 use crate::error::{MailError, Refusal};
 use crate::model::ids::USER;
 use crate::model::order::{self, Position};
-use crate::model::words::{snippet, split_words};
+use crate::model::search_words::{snippet, split_words};
 use crate::model::{AgentName, Clock, Delivery, Floor, MessageId, MessageView, Millis, Session};
 use crate::store::change::{BeginHint, EndHint, HintVerdict, Import, Imported};
 use crate::store::query::{self, Among, Counts, Fetched};
@@ -54,11 +54,17 @@ impl Mail {
     ///
     /// # Errors
     /// When the store is unavailable.
-    pub async fn look(&self, session: &Session, after: u64, floor: Floor, limit: usize) -> Result<Fetched, MailError> {
+    pub async fn read_mailbox(
+        &self,
+        session: &Session,
+        after: u64,
+        floor: Floor,
+        limit: usize,
+    ) -> Result<Fetched, MailError> {
         self.seen.mark(&session.agent);
         let agent = session.agent.clone();
         let fetch = query::Fetch { agent, after, floor, among: Among::All, limit: limit.clamp(1, MOST) };
-        Ok(self.store.look(fetch).await?)
+        Ok(self.store.query(fetch).await?)
     }
 
     /// Counts the messages that wait for an agent.
@@ -66,7 +72,7 @@ impl Mail {
     /// # Errors
     /// When the store is unavailable.
     pub async fn inbox(&self, agent: &AgentName) -> Result<Counts, MailError> {
-        Ok(self.store.look(query::Inbox { agent: agent.clone() }).await?)
+        Ok(self.store.query(query::Inbox { agent: agent.clone() }).await?)
     }
 
     /// Returns the messages that wait for an agent, in order of arrival, for hints and for people. Nothing is leased,
@@ -107,7 +113,7 @@ impl Mail {
     ) -> Result<Fetched, MailError> {
         let limit = limit.clamp(1, MOST);
         let fetch = query::Fetch { agent: agent.clone(), after: 0, floor, among, limit };
-        Ok(self.store.look(fetch).await?)
+        Ok(self.store.query(fetch).await?)
     }
 
     /// Returns one message that the caller wrote or received.
@@ -116,7 +122,7 @@ impl Mail {
     /// When the message does not exist, or the store is unavailable.
     pub async fn message(&self, session: &Session, id: &str) -> Result<MessageView, MailError> {
         let (agent, id) = (session.agent.clone(), MessageId::new(id)?);
-        let found = self.store.look(query::Find { agent: agent.clone(), id: id.clone() }).await?;
+        let found = self.store.query(query::Find { agent: agent.clone(), id: id.clone() }).await?;
         Ok(found.ok_or(Refusal::UnknownMessage { id, agent })?)
     }
 
@@ -128,7 +134,7 @@ impl Mail {
     pub async fn ids(&self, agent: &AgentName, beginning: &str, limit: usize) -> Result<Vec<MessageId>, MailError> {
         let id = Some(beginning.to_ascii_lowercase());
         let search = query::Search { agent: Some(agent.clone()), id, limit, ..query::Search::default() };
-        Ok(self.store.look(search).await?.into_iter().map(|message| message.id).collect())
+        Ok(self.store.query(search).await?.into_iter().map(|message| message.id).collect())
     }
 
     /// Returns the part of a message's conversation that the caller wrote or received: the latest 500 messages, in
@@ -139,7 +145,7 @@ impl Mail {
     pub async fn thread(&self, session: &Session, id: &str) -> Result<Vec<MessageView>, MailError> {
         self.seen.mark(&session.agent);
         let (agent, id) = (session.agent.clone(), MessageId::new(id)?);
-        let found = self.store.look(query::Thread { agent: agent.clone(), id: id.clone(), limit: MOST }).await?;
+        let found = self.store.query(query::Thread { agent: agent.clone(), id: id.clone(), limit: MOST }).await?;
         Ok(found.ok_or(Refusal::UnknownMessage { id, agent })?)
     }
 
@@ -173,7 +179,7 @@ impl Mail {
             id: None,
             limit: request.limit.clamp(1, MOST),
         };
-        let found = self.store.look(search).await?;
+        let found = self.store.query(search).await?;
         Ok(found.into_iter().map(|message| Hit { snippet: snippet(&message.content, &words), message }).collect())
     }
 
@@ -184,7 +190,7 @@ impl Mail {
     pub async fn delivery_status(&self, session: &Session, id: &str) -> Result<Vec<Delivery>, MailError> {
         self.seen.mark(&session.agent);
         let (agent, id) = (session.agent.clone(), MessageId::new(id)?);
-        let found = self.store.look(query::Status { agent: agent.clone(), id: id.clone() }).await?;
+        let found = self.store.query(query::Status { agent: agent.clone(), id: id.clone() }).await?;
         Ok(found.ok_or(Refusal::UnknownMessage { id, agent })?)
     }
 

@@ -28,7 +28,7 @@ impl Patience {
     }
 
     /// Pauses, longer each time. Returns false at once when the time is up.
-    pub(super) async fn again(&mut self) -> bool {
+    pub(super) async fn pause(&mut self) -> bool {
         let next = Instant::now() + self.pause;
         if next >= self.end {
             return false;

@@ -95,7 +95,7 @@ impl Settling<'_> {
                 return Err(self.refuse(Why::AnotherDatabase));
             }
             Some(noted) if noted.stays || (noted.space.is_of_path() && wanted.is_of_path()) => {
-                return self.stay(&noted.space).await;
+                return self.ensure_space(&noted.space).await;
             }
             noted => noted.as_ref().map(|noted| noted.space.clone()),
         };
@@ -104,11 +104,11 @@ impl Settling<'_> {
         {
             self.carry(from, wanted).await?;
         }
-        self.stay(wanted).await
+        self.ensure_space(wanted).await
     }
 
     /// Returns the number of a space, which is made if absent.
-    async fn stay(&mut self, space: &Space) -> Result<(i64, Space), StoreError> {
+    async fn ensure_space(&mut self, space: &Space) -> Result<(i64, Space), StoreError> {
         let sql = "INSERT INTO space (name) VALUES ($1) ON CONFLICT DO NOTHING";
         sqlx::query(sql).bind(space.as_str()).execute(&mut *self.db).await.map_err(explain)?;
         let id = self.find(space).await.map_err(explain)?;
@@ -155,7 +155,7 @@ impl Settling<'_> {
         }
     }
 
-    fn own(&self) -> (Vec<String>, Vec<Option<String>>, String) {
+    fn own_columns(&self) -> (Vec<String>, Vec<Option<String>>, String) {
         let (names, worktrees) = self.former.own.agents.iter().cloned().unzip();
         (names, worktrees, self.former.own.host.clone())
     }
@@ -165,7 +165,7 @@ impl Settling<'_> {
     }
 
     async fn names_beside(&mut self, space: i64, which: &str, beside: i64) -> Result<Vec<String>, sqlx::Error> {
-        let (names, worktrees, host) = self.own();
+        let (names, worktrees, host) = self.own_columns();
         let sql = format!("SELECT a.name FROM agent a WHERE a.space = $5 AND {which} ORDER BY a.name LIMIT 5");
         let query = sqlx::query(&sql).bind(names).bind(worktrees).bind(host).bind(beside).bind(space);
         query.fetch_all(&mut *self.db).await?.iter().map(|row| row.try_get(0)).collect()
@@ -173,7 +173,7 @@ impl Settling<'_> {
 
     /// Returns the number of messages that wait for the project's own agents.
     async fn count_waiting(&mut self, space: i64) -> Result<u64, sqlx::Error> {
-        let (names, worktrees, host) = self.own();
+        let (names, worktrees, host) = self.own_columns();
         let sql = format!(
             "SELECT coalesce(sum(b.free[1] + b.free[2] + b.free[3] + b.free[4] + b.leased), 0)::bigint \
              FROM agent a JOIN mailbox b ON b.agent = a.id WHERE a.space = $5 AND {OWN}"

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use rusqlite::types::Value;
 use rusqlite::{Connection, OptionalExtension, Row, params, params_from_iter};
 
-use crate::model::words::split_words;
+use crate::model::search_words::split_words;
 use crate::model::{
     Agent, AgentName, Delivery, DeliveryState, Group, GroupName, HintAttempt, Holder, Kind, Liveness, Member,
     MemberKind, MessageId, MessageView, Millis, Priority, Role, SessionId,

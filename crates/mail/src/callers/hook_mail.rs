@@ -30,13 +30,13 @@ impl Callers {
     /// Returns the text about the messages in hand for a caller that lost its memory, if there are any.
     pub async fn in_hand(self: &Arc<Self>, cx: &Context) -> Option<InHand> {
         let session = SessionId::new(caller(cx).ok()?.run.as_deref()?).ok()?;
-        let (mail, agent) = self.look(cx).await.ok()?;
+        let (mail, agent) = self.mail_and_name(cx).await.ok()?;
         let told = in_hand(&mail, &agent, &session).await;
         let (text, ids) = told.inspect_err(|error| tracing::debug!(%error, %agent, "tell of mail in hand")).ok()??;
         let runtime = tokio::runtime::Handle::current();
         let lost = Box::new(move || {
             runtime.spawn(async move {
-                if let Err(error) = mail.retell_again(&agent, &session, ids).await {
+                if let Err(error) = mail.list_in_hand_again(&agent, &session, ids).await {
                     tracing::debug!(%error, %agent, "note that a list of mail in hand was lost");
                 }
             });
@@ -47,11 +47,11 @@ impl Callers {
     /// Returns the text for the caller at an event of its hooks, if there is any. A caller without a name has no
     /// mailbox.
     pub async fn hook_context(self: &Arc<Self>, cx: &Context, event: HookEvent) -> Option<HookContext> {
-        let key = (self.going_by(cx)?, event);
+        let key = (self.current_name(cx)?, event);
         if self.quiet.0.lock().get(&key).is_some_and(|bell| !bell.was_rung()) {
             return None;
         }
-        let (mail, agent) = self.look(cx).await.ok()?;
+        let (mail, agent) = self.mail_and_name(cx).await.ok()?;
         // Registered before the store is asked, so that nothing arrives unnoticed between the two.
         let bell = mail.bell(&agent).ok();
         let told = hook_context(&mail, &agent, event).await;

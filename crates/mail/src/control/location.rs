@@ -51,7 +51,7 @@ pub struct PlaceView {
 impl PlaceView {
     /// Returns the place as `hob status` shows it.
     pub fn read(callers: &Callers, home: &Home) -> PlaceView {
-        PlaceView::new(home.look(), callers.is_open())
+        PlaceView::new(home.report_location(), callers.is_open())
     }
 
     fn new(look: Look, open: bool) -> PlaceView {
@@ -69,7 +69,7 @@ impl PlaceView {
 }
 
 /// `mail/place {choose}`.
-pub async fn place(
+pub async fn choose_location(
     callers: Arc<Callers>,
     home: Arc<Home>,
     params: Option<Box<RawValue>>,
@@ -77,14 +77,14 @@ pub async fn place(
     let asked: PlaceRequest = parse(params)?;
     let open = callers.is_open();
     let done = tokio::task::spawn_blocking(move || {
-        let before = home.look();
+        let before = home.report_location();
         let changed = asked.choose.as_ref().map(|_| before.problem.is_some() || before.remark.is_some());
         let decided = match asked.choose {
             None => None,
             Some(Decision::Keep) => Some(home.choose(Choice::Keep)?),
             Some(Decision::Switch) => Some(home.choose(Choice::Switch)?),
         };
-        Ok::<_, crate::StoreError>(PlaceView { decided, changed, ..PlaceView::new(home.look(), open) })
+        Ok::<_, crate::StoreError>(PlaceView { decided, changed, ..PlaceView::new(home.report_location(), open) })
     });
     let done = done.await.map_err(|error| RpcError::new(INTERNAL, error.to_string()))?;
     result(&done.map_err(|error| failed(error.into()))?)
