@@ -6,7 +6,7 @@ use std::borrow::Cow;
 use super::super::{Printed, Verdict};
 use super::code;
 use super::load;
-use super::printed::plain;
+use super::output_verdict::plain;
 use crate::load::LoadRecord;
 use diagnostics::ghc::{self, split_span};
 use diagnostics::{Diagnostic, Severity, Source};

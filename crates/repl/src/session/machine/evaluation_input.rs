@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use super::super::InputOutcome;
 use super::super::handle::SessionError;
-use super::running::Run;
+use super::running_evaluation::Run;
 use super::{Action, Machine, Phase, Waiter};
 use crate::adapter::GivenInput;
 use crate::result::Status;

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use mcp::tool::ToolError;
 use tokio::time::Instant;
 
-use super::position::{place, span};
+use super::position::{format_location, span};
 use super::{Args, Output, Position, Question};
 use crate::profile::{Component, components};
 use crate::query::{self, Loaded, Location};
@@ -114,7 +114,7 @@ impl Asking {
             );
             answer = self.ask(&line).await?;
         }
-        let target = if text.is_empty() { place(position, &module.file) } else { text.clone() };
+        let target = if text.is_empty() { format_location(position, &module.file) } else { text.clone() };
         let mut output = Output { target, notes, ..Output::default() };
         if kind == Question::TypeAt {
             output.type_ = query::typed(&text, &answer.stdout).map(|typed| typed.type_);
@@ -122,7 +122,7 @@ impl Asking {
             let mut found = query::locations(&(answer.stdout.clone() + &answer.stderr));
             if kind == Question::Uses {
                 self.all_uses(&text, &modules, &mut found, &mut output.notes).await?;
-                output.notes.extend(self.elsewhere(&modules, &cwd));
+                output.notes.extend(self.unloaded_uses_note(&modules, &cwd));
                 output.notes.push(unlisted(&text));
             }
             if found.len() > MANY {
@@ -193,7 +193,7 @@ impl Asking {
     }
 
     /// Returns the note on uses in components of the package that GHCi has not loaded.
-    fn elsewhere(&self, modules: &[Loaded], cwd: &Path) -> Option<String> {
+    fn unloaded_uses_note(&self, modules: &[Loaded], cwd: &Path) -> Option<String> {
         if self.failed_load().is_some() {
             return Some("The last load failed: dependent modules are not loaded and were not searched.".to_owned());
         }

@@ -9,7 +9,12 @@ use super::{Repl, SessionKey, StartPlan, StartRequest};
 
 impl Repl {
     /// Returns the note for a caller of the running session of that name; `None` if the caller would have started the same one.
-    pub(super) fn elsewhere(&self, caller: &Caller, key: &SessionKey, asked: &StartRequest) -> Option<String> {
+    pub(super) fn start_difference_note(
+        &self,
+        caller: &Caller,
+        key: &SessionKey,
+        asked: &StartRequest,
+    ) -> Option<String> {
         let plan = {
             let sessions = self.lock();
             let plan = &sessions.slots.get(key)?.entry.as_ref()?.plan;

@@ -11,7 +11,7 @@ use process::activity::Activity;
 
 use super::super::InterruptOutcome;
 use super::interrupting::Straggler;
-use super::syncing::{Stage, Sync};
+use super::resynchronization::{Stage, Sync};
 use super::{Action, Machine, Phase};
 
 /// The time to wait for activity after the evaluation's end: for computation, such as a garbage collection, and for

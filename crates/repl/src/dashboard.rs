@@ -4,8 +4,8 @@ use std::collections::HashMap;
 use std::fs;
 
 use parking_lot::Mutex;
+use project::dashboard::SessionRow;
 use project::journal;
-use project::rooms::SessionRow;
 
 use crate::sessions::Repl;
 

@@ -3,7 +3,7 @@
 //! A barrier is a line whose answer is recognisable and comes after all earlier output. When an interrupted evaluation
 //! seems to have ended (see `interrupting`), the machine sends a barrier, pauses for a signal that is still in flight,
 //! and sends a second barrier: with one barrier, about one interrupt in 25 spoils the next evaluation. The pause lasts
-//! while any part of the evaluation is still running (see `settling`).
+//! while any part of the evaluation is still running (see `interrupt_check`).
 //!
 //! If code has redirected the stream of the answer, only the markers arrive. Then the kernel is asked: a REPL that
 //! waits for input and has read everything, with the same number on both streams, is in step.
@@ -12,9 +12,9 @@ use std::time::{Duration, Instant};
 
 use super::super::capture::Capture;
 use super::super::{SessionState, Stream};
+use super::interrupt_check::Observation;
 use super::interrupting::{GIVE_UP, InterruptRequest};
-use super::running::Run;
-use super::settling::Observation;
+use super::running_evaluation::Run;
 use super::{Action, Machine, Owner, Phase, Probed, Side, Waiter};
 
 /// A signal sooner than this after the end of an evaluation could hit the REPL while it reads left-over input.

@@ -6,9 +6,9 @@ use std::time::{Duration, Instant};
 use super::super::capture::Capture;
 use super::super::{SessionEvent, SessionState, Stream};
 use super::ending::signal_in_words;
+use super::interrupt_check::Rhythm;
 use super::interrupting::InterruptRequest;
-use super::settling::Rhythm;
-use super::syncing::{Sync, SyncReason};
+use super::resynchronization::{Sync, SyncReason};
 use super::{Action, Intent, Machine, Phase, Probed, Side};
 use crate::adapter::{Adapter, GivenInput, Printed, Step, Words};
 use crate::result::Status;
@@ -89,7 +89,7 @@ impl Run {
 
     /// Records output, which means that the program does not wait. Standard error after a signal may be the REPL's own
     /// message about it.
-    pub(super) fn heard(&mut self, stream: Stream, now: Instant) {
+    pub(super) fn record_output(&mut self, stream: Stream, now: Instant) {
         if stream == Stream::Stdout || self.asked.as_ref().is_none_or(|asked| asked.signals == 0) {
             self.rhythm.printed(now);
         }

@@ -24,14 +24,14 @@ impl Actor {
         };
         // A caller that has stopped waiting can ask again.
         if reply.send(answer).is_ok() {
-            self.gave(eval, view);
+            self.record_reader(eval, view);
         }
     }
 
     /// Records how much output a reader has received.
-    pub(super) fn gave(&mut self, eval: u64, view: View) {
+    pub(super) fn record_reader(&mut self, eval: u64, view: View) {
         if let (Some(reader), Some(record)) = (view.reader, self.machine.record_mut(eval)) {
-            let given = (!record.status.is_final()).then(|| record.output.each_ref().map(Capture::whole));
+            let given = (!record.status.is_final()).then(|| record.output.each_ref().map(Capture::whole_length));
             record.given.set(reader, given);
         }
     }
@@ -44,7 +44,7 @@ impl Actor {
             eval,
             completion: self.machine.completion(),
             queue_depth: self.machine.waiting_behind(eval),
-            behind: (record.status == Status::Queued).then(|| self.behind(eval)).flatten(),
+            behind: (record.status == Status::Queued).then(|| self.evaluation_ahead(eval)).flatten(),
             starting: (record.status == Status::Starting).then(|| self.starting()),
             uninterruptible: open && self.machine.state() == SessionState::Uninterruptible,
             cursor: *self.log.end().borrow(),
@@ -77,7 +77,7 @@ impl Actor {
     }
 
     /// Returns the evaluation that a queued one waits behind.
-    fn behind(&self, eval: u64) -> Option<Behind> {
+    fn evaluation_ahead(&self, eval: u64) -> Option<Behind> {
         let current = self.machine.current()?;
         let record = self.machine.record(current)?;
         Some(Behind {
