@@ -1,7 +1,7 @@
 //! Questions of calls to the client, and their answers. There are three ways: a request by the server, if the client
 //! declared support in the handshake; a result that asks for another request (2026-07-28); and otherwise a plain result
-//! that tells how to answer by the argument `resume`. The last two suspend the call (`suspended.rs`), which another
-//! request resumes (`resuming.rs`).
+//! that tells how to answer by the argument `resume`. The last two suspend the call (`suspended_calls.rs`), which another
+//! request resumes (`resumption.rs`).
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -12,15 +12,15 @@ use serde_json::{Map, Value, json};
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 
-use super::announcing::json_text;
+use super::announcements::json_text;
 use super::calls::{AskContext, Key, State, Target};
 use super::connection_state::ConnectionState;
 use super::fault_id;
 use super::methods::Request;
 use super::peer::Route;
-use super::resuming::{responses, split_answered};
+use super::resumption::{responses, split_answered};
 use super::side_channel::PendingAsk;
-use super::suspended::{self, AbortOnDrop, ResumeBy, SuspendedCall};
+use super::suspended_calls::{self, AbortOnDrop, ResumeBy, SuspendedCall};
 use crate::era::ask::{self, ClientCapabilities};
 use crate::era::{Era, ResultForm};
 use crate::tool::{ANSWER_TIMEOUT, Answers, Ask, AskError, Asks, NamedAsk, Outcome, Resumed};
@@ -68,10 +68,10 @@ impl ConnectionState {
         resumed: Option<Arc<Resumed>>,
     ) -> Result<Box<AskContext>, RpcError> {
         let modern = request.era.is_modern();
-        let can = if modern { request.meta.can() } else { self.can };
+        let can = if modern { request.meta.client_capabilities() } else { self.can };
         let early_answers = if modern && resumed.is_none() { responses(request)? } else { Map::new() };
         let early_answer_bytes = request.params.input_responses.filter(|_| modern).map_or(0, |raw| raw.get().len());
-        let digest = suspended::digest(method, request.params);
+        let digest = suspended_calls::digest(method, request.params);
         Ok(Box::new(AskContext { digest, can, missing: None, resumed, early_answers, early_answer_bytes }))
     }
 

@@ -1,5 +1,5 @@
 //! Requests with answers: with a sealed ticket (2026-07-28), or by the argument `resume`. Each resumes the call that
-//! asked (`asking.rs`), which waits among the suspended calls (`suspended.rs`).
+//! asked (`client_questions.rs`), which waits among the suspended calls (`suspended_calls.rs`).
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use super::calls::{AskContext, State};
 use super::connection_state::ConnectionState;
 use super::methods::Request;
 use super::peer::LogPolicy;
-use super::suspended::{self, ResumeBy, SuspendedCall};
+use super::suspended_calls::{self, ResumeBy, SuspendedCall};
 use crate::era::params::{self, invalid};
 use crate::tool::{Answers, AnyTool, Ask, AskResponse, Outcome, Resumed};
 use crate::wire::Json;
@@ -35,7 +35,7 @@ impl ConnectionState {
         let sealed = params::string(Some(state), "requestState")?;
         let mut responses = responses(request)?;
         request.meta.level()?;
-        let digest = suspended::digest(method, request.params);
+        let digest = suspended_calls::digest(method, request.params);
         let ticket = self.shared.suspended.open(&sealed, &self.principal, &digest).ok_or_else(|| {
             invalid("requestState: changed, or of another call or caller: send what the question came with")
         })?;
@@ -125,7 +125,7 @@ impl ConnectionState {
     fn resume_call(&mut self, request: &Request<'_>, suspended: SuspendedCall) -> Result<(), RpcError> {
         let SuspendedCall { target, peer, running, digest, given, answer, .. } = suspended;
         let (key, mut call) = self.new_call(request, target)?;
-        let can = if request.era.is_modern() { request.meta.can() } else { self.can };
+        let can = if request.era.is_modern() { request.meta.client_capabilities() } else { self.can };
         let log =
             if request.era.is_modern() { LogPolicy::Request(request.meta.level()?) } else { LogPolicy::Connection };
         let Some((cancel, task)) = running.disarm() else { return Ok(()) };

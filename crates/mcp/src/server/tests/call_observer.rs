@@ -6,7 +6,7 @@ use serde_json::json;
 
 use super::client::Client;
 use super::everything;
-use super::faults::{made, server};
+use super::faults::{build_tool, server};
 use crate::server::{CallEnd, ConnectionOptions, Server, Stopper};
 use crate::tool::{Outcome, ToolError};
 
@@ -33,10 +33,10 @@ fn take(seen: &CallEvents) -> Vec<String> {
 #[tokio::test(start_paused = true)]
 async fn each_call_begins_and_ends_once() {
     let (server, seen) = observed(server([
-        made("good", |_| async { Ok(Outcome::text("done")) }),
-        made("wrong", |_| async { Err(ToolError::user("no")) }),
-        made("bad", |_| async { panic!("it panics") }),
-        made("long", |_| std::future::pending()),
+        build_tool("good", |_| async { Ok(Outcome::text("done")) }),
+        build_tool("wrong", |_| async { Err(ToolError::user("no")) }),
+        build_tool("bad", |_| async { panic!("it panics") }),
+        build_tool("long", |_| std::future::pending()),
     ]));
     let mut client = Client::connect(&server, ConnectionOptions::default());
     for (id, name) in [(1, "good"), (2, "wrong"), (3, "bad")] {
@@ -85,12 +85,12 @@ async fn a_stopped_call_is_answered_with_the_reason() {
     let (seen, stoppers) = (CallEvents::default(), Arc::new(Mutex::new(Vec::<Stopper>::new())));
     let (record, keep) = (seen.clone(), stoppers.clone());
     let server = server([
-        made("deaf", |_| std::future::pending()),
-        made("listens", |cx| async move {
+        build_tool("deaf", |_| std::future::pending()),
+        build_tool("listens", |cx| async move {
             cx.cancelled().await;
             Err(ToolError::user("it was cancelled"))
         }),
-        made("finishes", |cx| async move {
+        build_tool("finishes", |cx| async move {
             cx.cancelled().await;
             Ok(Outcome::text("done"))
         }),

@@ -10,7 +10,7 @@ use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
-use super::near::unknown_field;
+use super::did_you_mean::unknown_field;
 use super::wrapper::{Case, wrapped};
 use super::{
     AnyTool, Asks, BoxFuture, Content, Context, Declaration, DeclarationError, Outcome, Tool, ToolError, schema,

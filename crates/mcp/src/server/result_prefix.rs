@@ -50,7 +50,7 @@ impl ResultPrefixes {
 
 impl ConnectionState {
     /// Returns a call's reply, which is about to be written, with the embedder's text before its own.
-    pub(super) fn with_beside(&mut self, call: &Call, reply: Reply) -> Reply {
+    pub(super) fn with_prefix(&mut self, call: &Call, reply: Reply) -> Reply {
         let Target::Tool(tool) = &call.target else { return reply };
         // A client that cancelled the call, or has disconnected, reads no answer.
         if call.id.is_none() || call.cancel.is_cancelled() {

@@ -1,5 +1,5 @@
 //! Calls that wait for an answer that comes with another request, and the sealed tickets that name them. They belong to
-//! the server, because the answer may come on another connection. `asking.rs` suspends and resumes them.
+//! the server, because the answer may come on another connection. `client_questions.rs` suspends and resumes them.
 
 use parking_lot::{Mutex, MutexGuard};
 use std::collections::HashMap;

@@ -28,8 +28,9 @@ fn cancellation(id: u64) -> Value {
 
 #[tokio::test(start_paused = true)]
 async fn text_beside_stands_before_the_blocks_of_every_tools_result() {
-    let server = everything().beside(|_, tool| vec![format!("one for {}", tool.name), "two".to_owned()]);
-    let server = server.beside(|_, _| vec!["three".to_owned()]).beside(|_, _| Vec::new()).result_budget(4);
+    let server = everything().result_prefix(|_, tool| vec![format!("one for {}", tool.name), "two".to_owned()]);
+    let server =
+        server.result_prefix(|_, _| vec!["three".to_owned()]).result_prefix(|_, _| Vec::new()).result_budget(4);
     let mut client = connect(&server);
     client.call(1, "echo", json!({"text": "hi"})).await;
     let answer = client.next().await;
@@ -68,7 +69,7 @@ async fn text_beside_stands_before_the_blocks_of_every_tools_result() {
 async fn text_beside_is_chosen_when_a_result_is_about_to_be_written() {
     let news = Arc::new(Mutex::new(Vec::<String>::new()));
     let of_server = news.clone();
-    let server = everything().beside(move |_, _| std::mem::take(&mut *of_server.lock()));
+    let server = everything().result_prefix(move |_, _| std::mem::take(&mut *of_server.lock()));
     let mut client = connect(&server);
     client.call(1, "sleep", json!({"count": 1000})).await;
     client.call(2, "echo", json!({"text": "before"})).await;
@@ -89,7 +90,7 @@ async fn text_beside_is_chosen_when_a_result_is_about_to_be_written() {
 async fn nobody_is_asked_for_text_beside_a_call_that_was_cancelled() {
     let asked = Arc::new(AtomicUsize::new(0));
     let count = asked.clone();
-    let server = everything().beside(move |_, _| {
+    let server = everything().result_prefix(move |_, _| {
         count.fetch_add(1, Ordering::SeqCst);
         vec!["news".to_owned()]
     });
@@ -111,7 +112,7 @@ async fn nobody_is_asked_for_text_beside_a_call_that_was_cancelled() {
 async fn whoever_put_text_beside_a_result_hears_that_the_call_was_given_up() {
     let kept = Arc::new(Mutex::new(Vec::<Context>::new()));
     let of_server = kept.clone();
-    let server = everything().beside(move |cx, _| {
+    let server = everything().result_prefix(move |cx, _| {
         of_server.lock().push(cx.clone());
         vec!["news".to_owned()]
     });
@@ -140,7 +141,7 @@ async fn whoever_put_text_beside_a_result_hears_that_the_call_was_given_up() {
 async fn a_client_that_cancels_each_answered_call_gives_up_none_of_them() {
     let kept = Arc::new(Mutex::new(Vec::<Context>::new()));
     let of_server = kept.clone();
-    let server = everything().beside(move |cx, _| {
+    let server = everything().result_prefix(move |cx, _| {
         of_server.lock().push(cx.clone());
         vec!["news".to_owned()]
     });
@@ -165,7 +166,7 @@ async fn a_client_that_cancels_each_answered_call_gives_up_none_of_them() {
 
 #[tokio::test(start_paused = true)]
 async fn whoever_panics_beside_a_result_adds_nothing_to_it() {
-    let server = everything().beside(|_, _| panic!("no news")).beside(|_, _| vec!["news".to_owned()]);
+    let server = everything().result_prefix(|_, _| panic!("no news")).result_prefix(|_, _| vec!["news".to_owned()]);
     let mut client = connect(&server);
     client.call(1, "echo", json!({"text": "hi"})).await;
     assert_eq!(texts(&client.next().await), ["news", "hi"]);

@@ -27,7 +27,7 @@ fn server() -> Server {
         ..ServerInfo::new("house", "1.2.3")
     };
     let paint = super::faults::declared(tool, |_| async { Ok(Outcome::text("painted")) });
-    Server::with_tools(info, [paint, super::faults::made("a_first", |_| async { Ok(Outcome::text("")) })])
+    Server::with_tools(info, [paint, super::faults::build_tool("a_first", |_| async { Ok(Outcome::text("")) })])
 }
 
 /// The server's description and its list of tools, a line each.

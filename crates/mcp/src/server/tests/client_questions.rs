@@ -30,7 +30,7 @@ fn inquiry(id: u64, about: &str, capabilities: Value) -> Value {
 }
 
 /// Returns the same again, with answers.
-pub(super) fn again(mut call: Value, id: u64, question: &Value, responses: Value) -> Value {
+pub(super) fn with_responses(mut call: Value, id: u64, question: &Value, responses: Value) -> Value {
     call["id"] = id.into();
     call["params"]["requestState"] = question["result"]["requestState"].clone();
     call["params"]["inputResponses"] = responses;
@@ -69,11 +69,11 @@ async fn a_modern_client_answers_with_the_request_once_more() {
             "required": ["color"],
         })
     );
-    client.send(again(call.clone(), 2, &first, json!({"answer": accept(json!({"color": "red"}))}))).await;
+    client.send(with_responses(call.clone(), 2, &first, json!({"answer": accept(json!({"color": "red"}))}))).await;
     let second = client.next().await;
     assert_eq!(second["id"], 2);
     assert_eq!(second["result"]["inputRequests"]["answer"]["params"]["message"], "And the ground?");
-    client.send(again(call, 3, &second, json!({"answer": {"action": "decline"}}))).await;
+    client.send(with_responses(call, 3, &second, json!({"answer": {"action": "decline"}}))).await;
     let done = client.next().await;
     assert_eq!(done["id"], 3);
     assert_eq!(done["result"]["resultType"], "complete");
@@ -90,11 +90,11 @@ async fn what_was_not_answered_is_asked_again() {
     assert_eq!(first["result"]["inputRequests"]["where"], json!({"method": "roots/list", "params": {}}));
     // One fitting answer, and one that does not fit.
     let responses = json!({"where": {"roots": []}, "color": accept(json!({"color": 7})), "else": {}});
-    client.send(again(call.clone(), 2, &first, responses)).await;
+    client.send(with_responses(call.clone(), 2, &first, responses)).await;
     let second = client.next().await;
     let asked: Vec<&String> = second["result"]["inputRequests"].as_object().expect("questions").keys().collect();
     assert_eq!(asked, ["color"]);
-    client.send(again(call, 3, &second, json!({"color": accept(json!({"color": "blue"}))}))).await;
+    client.send(with_responses(call, 3, &second, json!({"color": accept(json!({"color": "blue"}))}))).await;
     assert_eq!(
         text(&client.next().await),
         r#"{"color": Accepted(Object {"color": String("blue")}), "where": Accepted(Object {"roots": Array []})}"#
@@ -132,10 +132,10 @@ async fn a_ticket_is_for_one_call_of_one_caller_once() {
     let yes = json!({"answer": accept(json!({"color": "red"}))});
 
     // Changed, of another call, of another method, and by another caller.
-    let mut forged = again(call.clone(), 2, &question, yes.clone());
+    let mut forged = with_responses(call.clone(), 2, &question, yes.clone());
     forged["params"]["requestState"] = "AAAA.1.AAAA.AAAA".into();
-    let other = again(inquiry(1, "twice", forms()), 3, &question, yes.clone());
-    let mut prompt = again(call.clone(), 4, &question, yes.clone());
+    let other = with_responses(inquiry(1, "twice", forms()), 3, &question, yes.clone());
+    let mut prompt = with_responses(call.clone(), 4, &question, yes.clone());
     prompt["method"] = "prompts/get".into();
     for wrong in [forged, other, prompt] {
         client.send(wrong).await;
@@ -143,15 +143,15 @@ async fn a_ticket_is_for_one_call_of_one_caller_once() {
     }
     let somebody = ConnectionOptions { principal: "somebody else".to_owned(), ..ConnectionOptions::default() };
     let mut somebody = Client::connect(&server, somebody);
-    somebody.send(again(call.clone(), 5, &question, yes.clone())).await;
+    somebody.send(with_responses(call.clone(), 5, &question, yes.clone())).await;
     assert_eq!(somebody.next().await["error"]["code"], -32602);
 
     // The same caller may answer on another connection, and after the first one ended.
     client.finish().await;
     let mut client = connect(&server);
-    client.send(again(call.clone(), 6, &question, yes.clone())).await;
+    client.send(with_responses(call.clone(), 6, &question, yes.clone())).await;
     assert_eq!(text(&client.next().await), "red");
-    client.send(again(call, 7, &question, yes)).await;
+    client.send(with_responses(call, 7, &question, yes)).await;
     let lost = client.next().await;
     assert_eq!(lost["result"]["isError"], true);
     assert!(text(&lost).starts_with("the question was lost; effects so far: a brush was bought\n"), "{lost}");
@@ -164,15 +164,15 @@ async fn a_restarted_server_knows_what_was_lost() {
     client.send(call.clone()).await;
     let first = client.next().await;
     let yes = json!({"answer": accept(json!({"color": "red"}))});
-    client.send(again(call.clone(), 2, &first, yes.clone())).await;
+    client.send(with_responses(call.clone(), 2, &first, yes.clone())).await;
     let second = client.next().await;
     let mut client = connect(&everything().seal_key([7; 32]));
-    client.send(again(call.clone(), 3, &second, yes.clone())).await;
+    client.send(with_responses(call.clone(), 3, &second, yes.clone())).await;
     let lost = client.next().await;
     let said = "the question was lost; effects so far: a brush was bought; red was bought\n";
     assert!(text(&lost).starts_with(said), "{lost}");
     let mut client = connect(&everything().seal_key([8; 32]));
-    client.send(again(call, 4, &second, yes)).await;
+    client.send(with_responses(call, 4, &second, yes)).await;
     assert_eq!(client.next().await["error"]["code"], -32602);
 }
 
@@ -183,7 +183,7 @@ async fn a_question_waits_fifteen_minutes() {
     client.send(call.clone()).await;
     let question = client.next().await;
     tokio::time::sleep(Duration::from_secs(15 * 60 + 1)).await;
-    client.send(again(call, 2, &question, json!({"answer": accept(json!({"color": "red"}))}))).await;
+    client.send(with_responses(call, 2, &question, json!({"answer": accept(json!({"color": "red"}))}))).await;
     assert!(text(&client.next().await).starts_with("the question was lost"));
 }
 
@@ -336,9 +336,9 @@ async fn a_prompt_asks_too() {
     let get = json!({"jsonrpc": "2.0", "id": 1, "method": "prompts/get", "params": params});
     client.send(get.clone()).await;
     let question = client.next().await;
-    client.send(again(get.clone(), 2, &question, json!({"answer": accept(json!({"color": "red"}))}))).await;
+    client.send(with_responses(get.clone(), 2, &question, json!({"answer": accept(json!({"color": "red"}))}))).await;
     assert_eq!(client.next().await["result"]["messages"][0]["content"]["text"], "Paint it red.");
-    client.send(again(get, 3, &question, json!({}))).await;
+    client.send(with_responses(get, 3, &question, json!({}))).await;
     assert_eq!(client.next().await["error"]["code"], -32602);
 }
 
@@ -355,7 +355,7 @@ async fn a_thousand_calls_ask_at_once() {
                     client.send(call.clone()).await;
                     let question = client.next().await;
                     let yes = json!({"answer": accept(json!({"color": "red"}))});
-                    client.send(again(call, round * 2 + 1, &question, yes)).await;
+                    client.send(with_responses(call, round * 2 + 1, &question, yes)).await;
                     assert_eq!(text(&client.next().await), "red");
                 }
             })

@@ -8,7 +8,7 @@ use serde::Deserialize;
 use super::calls::{Handler, Reply, Target};
 use super::connection_state::ConnectionState;
 use super::methods::Request;
-use super::resuming::Resumption;
+use super::resumption::Resumption;
 use crate::era::params::{self, invalid};
 use crate::prompt::Completing;
 use crate::resource::{MAX_URI, Resolved, Watcher};
@@ -192,7 +192,7 @@ impl ConnectionState {
         let Some(resources) = self.shared.resources.get() else { return };
         for uri in uris {
             let wanted = self.subscribed_resources.contains(uri)
-                || self.subscriptions.iter().any(|subscription| subscription.wants(uri));
+                || self.subscriptions.iter().any(|subscription| subscription.is_subscribed(uri));
             if !wanted {
                 resources.unwatch(uri, &self.watcher());
             }

@@ -35,7 +35,7 @@ impl ConnectionState {
             if self.subscribed_resources.contains(&uri) {
                 build::notification(self.out.bytes(), METHOD, Some(&json_text(&updated)));
             }
-            for subscription in self.subscriptions.iter().filter(|subscription| subscription.wants(&uri)) {
+            for subscription in self.subscriptions.iter().filter(|subscription| subscription.is_subscribed(&uri)) {
                 let params = subscription_params(&subscription.id, &updated);
                 build::notification(self.out.bytes(), METHOD, Some(&params));
             }
