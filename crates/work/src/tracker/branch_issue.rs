@@ -23,7 +23,7 @@ impl Pattern {
     }
 
     /// Returns the text after each occurrence of the fixed beginning.
-    fn rests<'a>(&'a self, branch: &'a str) -> impl Iterator<Item = &'a str> {
+    fn texts_after_prefix<'a>(&'a self, branch: &'a str) -> impl Iterator<Item = &'a str> {
         let any = self.before.strip_prefix('*');
         let fixed = branch.strip_prefix(&self.before).filter(|_| any.is_none());
         let found = any.into_iter().flat_map(move |before| {
@@ -38,7 +38,7 @@ impl Pattern {
     }
 
     fn names(&self, branch: &str, id: &str) -> bool {
-        self.rests(branch).filter_map(|rest| rest.strip_prefix(id)).any(|rest| self.ends(rest))
+        self.texts_after_prefix(branch).filter_map(|rest| rest.strip_prefix(id)).any(|rest| self.ends(rest))
     }
 
     fn number(&self, branch: &str) -> Option<u64> {
@@ -46,7 +46,7 @@ impl Pattern {
             let (number, rest) = leading_number(rest)?;
             self.ends(rest).then_some(number)
         };
-        self.rests(branch).find_map(number)
+        self.texts_after_prefix(branch).find_map(number)
     }
 }
 

@@ -6,8 +6,8 @@ use project::visible;
 
 use crate::git::{Git, Operation, Since, Worktree};
 use crate::pull::{Checks, Mergeable, Pull, PullState, Review};
-use crate::shortened::shortened;
 use crate::tracker::Issue;
+use crate::truncation::shortened;
 
 /// The limit of the list of folders.
 const FOLDERS: usize = 6;

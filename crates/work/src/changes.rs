@@ -11,9 +11,9 @@ use serde::Serialize;
 
 use crate::git::Since;
 use crate::pull::{Mergeable, Pull};
-use crate::shortened::shortened;
+use crate::rendering::{self, counted};
 use crate::tracker::Issue;
-use crate::words::{self, counted};
+use crate::truncation::shortened;
 
 /// The number of callers whose last calls are remembered.
 const REMEMBERED: usize = 256;
@@ -74,7 +74,7 @@ pub(crate) fn differences(then: &Snapshot, now: &Snapshot, news: Option<&Since>)
     let mut changed = Vec::new();
     let mut add = |part, text: String| changed.push(Changed { part, text });
     if let (Some((name, _)), Some(news)) = (&now.base, news.filter(|news| news.count > 0)) {
-        add("git", words::news(&visible(name), news));
+        add("git", rendering::news(&visible(name), news));
     }
     if let (Some(then), Some(now)) = (&then.pull, &now.pull) {
         pull(then.as_ref(), now.as_ref()).into_iter().for_each(|text| add("pull", text));
@@ -103,11 +103,11 @@ fn pull(then: Option<&Pull>, now: Option<&Pull>) -> Vec<String> {
         said.push(format!("it goes into {}", visible(&now.base)));
     }
     if then.review != now.review {
-        said.push(words::review(now.review).unwrap_or("the review was dismissed").to_owned());
+        said.push(rendering::review(now.review).unwrap_or("the review was dismissed").to_owned());
     }
     let checks = |pull: &Pull| pull.checks.as_ref().map(|checks| (checks.word(), checks.failing.clone()));
     if checks(then) != checks(now) {
-        said.push(now.checks.as_ref().map_or_else(|| "it has no checks any more".to_owned(), words::checks));
+        said.push(now.checks.as_ref().map_or_else(|| "it has no checks any more".to_owned(), rendering::checks));
     }
     let more = |then: u64, now: u64, what: &str| (now > then).then(|| format!("{} more", counted(now - then, what)));
     said.extend(more(then.reviews, now.reviews, "review"));
@@ -126,7 +126,7 @@ fn issue(then: Option<&Issue>, now: Option<&Issue>) -> Vec<String> {
         (None, None) => return Vec::new(),
         (Some(then), None) => return vec![format!("issue {} no longer exists", visible(&then.id))],
         (Some(then), Some(now)) if then.id == now.id => (then, now),
-        (_, Some(now)) => return vec![format!("new issue {}", words::issue_line(now))],
+        (_, Some(now)) => return vec![format!("new issue {}", rendering::issue_line(now))],
     };
     let mut said = Vec::new();
     let shown = |text: &str| shortened(&visible(text), 100);

@@ -35,7 +35,7 @@ fn an_agent_that_commits_meets_no_lock() {
         });
         let looks = || {
             for _ in 0..calls {
-                let git = repository.look().unwrap_or_else(|source| panic!("{source:?}"));
+                let git = repository.query().unwrap_or_else(|source| panic!("{source:?}"));
                 assert_eq!(git.branch.as_deref(), Some("main"));
             }
         };
@@ -50,7 +50,7 @@ fn an_agent_that_commits_meets_no_lock() {
     let before = (std::fs::read(&index).expect("an index"), index.metadata().and_then(|data| data.modified()).ok());
     let text = std::fs::read_to_string(repository.root().join("a")).expect("a file");
     repository.write("a", &text);
-    repository.look().expect("a state");
+    repository.query().expect("a state");
     let after = (std::fs::read(&index).expect("an index"), index.metadata().and_then(|data| data.modified()).ok());
     assert!(before == after, "the index was written");
     assert!(!repository.root().join(".git/index.lock").exists());

@@ -6,16 +6,16 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use project::Caller;
-use project::rooms::WorkRow;
+use project::dashboard::WorkRow;
 
-use crate::around::OtherParts;
-use crate::changed::LastCalls;
-use crate::for_rules::Facts;
+use crate::changes::LastCalls;
 use crate::git::Git;
-use crate::looks::{Looks, Syncs};
 use crate::notes::{Note, NoteTarget, Notes};
+use crate::other_parts::OtherParts;
 use crate::pull::Pulls;
+use crate::rule_facts::Facts;
 use crate::settings::WorkSettings;
+use crate::shared_queries::{Looks, Syncs};
 use crate::sources::Source;
 use crate::tracker::Trackers;
 
@@ -66,14 +66,14 @@ impl Work {
     }
 
     /// Records that the last answer to this run was lost.
-    pub fn lost(&self, run: &str) {
-        self.notes.lost(run);
+    pub fn record_lost_answer(&self, run: &str) {
+        self.notes.record_lost_answer(run);
     }
 
     /// Confirms delivery: the run made a new call or sent an event (`by_a_new_call`), or another result was sent to it. So
     /// everything shown to it before has arrived.
-    pub fn heard_of(&self, caller: &Caller, by_a_new_call: bool) {
-        self.notes.heard_of(caller, by_a_new_call);
+    pub fn confirm_delivery(&self, caller: &Caller, by_a_new_call: bool) {
+        self.notes.confirm_delivery(caller, by_a_new_call);
     }
 
     /// Keeps a note for the caller's branch, and returns how many notes the branch has.
@@ -81,7 +81,7 @@ impl Work {
     /// # Errors
     /// Returns an error if the note cannot be written.
     pub(crate) async fn keep(&self, caller: &Caller, text: &str) -> io::Result<(NoteTarget, usize)> {
-        let git = self.look(caller).await;
+        let git = self.query_git(caller).await;
         let base = git.as_ref().ok().and_then(|git| git.base_commit.clone());
         let place = place_of(&git, caller);
         let (notes, caller, text) = (self.notes.clone(), caller.clone(), text.to_owned());
@@ -97,7 +97,7 @@ impl Work {
     /// # Errors
     /// Returns an error if they cannot be read.
     pub(crate) async fn notes_of(&self, caller: &Caller) -> io::Result<(NoteTarget, Vec<Note>)> {
-        let git = self.look(caller).await;
+        let git = self.query_git(caller).await;
         let place = place_of(&git, caller);
         let notes = self.notes.read(&place)?;
         Ok((place, notes))
@@ -121,8 +121,8 @@ impl Work {
     }
 
     /// Queries git about the caller's worktree.
-    pub(crate) async fn look(&self, caller: &Caller) -> Result<Git, Source> {
-        self.looks.look(caller.worktree.clone(), &caller.env, self.settings.base.as_deref()).await
+    pub(crate) async fn query_git(&self, caller: &Caller) -> Result<Git, Source> {
+        self.looks.query(caller.worktree.clone(), &caller.env, self.settings.base.as_deref()).await
     }
 }
 

@@ -7,12 +7,12 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
-use project::rooms::WorkRow;
+use project::dashboard::WorkRow;
 use tokio::sync::watch;
 use tokio::time::timeout;
 
 use crate::git::{self, Git};
-use crate::looks::Looks;
+use crate::shared_queries::Looks;
 
 /// The maximum age of git's state.
 const OLDEST: Duration = Duration::from_secs(2);
@@ -136,7 +136,7 @@ impl Facts {
         let (facts, looks, env) = (self.clone(), looks.clone(), known.env.clone());
         let (worktree, base) = (worktree.to_owned(), base.map(str::to_owned));
         tokio::spawn(async move {
-            let git = looks.look(worktree.clone(), &env, base.as_deref()).await;
+            let git = looks.query(worktree.clone(), &env, base.as_deref()).await;
             if let Some(known) = facts.0.lock().get_mut(&worktree) {
                 known.running = None;
                 known.looked(git.as_ref().ok());
@@ -204,8 +204,8 @@ impl CachedFacts {
 }
 
 /// Queries git now and returns the facts, without the cache. Returns an empty map if git fails.
-pub async fn look(worktree: &Path, env: &BTreeMap<String, String>) -> BTreeMap<&'static str, String> {
-    git::look(worktree, env).await.as_ref().map(of_git).unwrap_or_default()
+pub async fn query_facts(worktree: &Path, env: &BTreeMap<String, String>) -> BTreeMap<&'static str, String> {
+    git::query(worktree, env).await.as_ref().map(of_git).unwrap_or_default()
 }
 
 /// Reads the checked-out branch from git's own file, without running git; `None` if none is checked out.

@@ -28,7 +28,7 @@ struct Slot {
 
 impl Looks {
     /// Returns git's state of the worktree. Any number of concurrent callers causes at most two queries.
-    pub(crate) async fn look(
+    pub(crate) async fn query(
         &self,
         worktree: PathBuf,
         env: &BTreeMap<String, String>,

@@ -7,13 +7,13 @@ use std::time::Instant;
 use project::{Caller, Role};
 use tokio::task::JoinSet;
 
-use crate::changed::{Asker, Changed, Snapshot, differences};
-use crate::gather::Work;
+use crate::changes::{Asker, Changed, Snapshot, differences};
 use crate::gh::Gh;
 use crate::git::{self, Git, Worktree, source_of};
-use crate::kept::Wish;
+use crate::network_cache::Wish;
 use crate::pull::{Pull, PullState};
 use crate::sources::{Source, State};
+use crate::state::Work;
 use crate::tracker::{Issue, Question};
 
 /// The environment variable that names the agent's issue.
@@ -53,9 +53,9 @@ pub(crate) struct Status {
 
 impl Work {
     /// Collects the requested parts, within the caller's timeout.
-    pub(crate) async fn standing(&self, caller: &Caller, wanted: StatusQuery<'_>) -> Status {
+    pub(crate) async fn collect_status(&self, caller: &Caller, wanted: StatusQuery<'_>) -> Status {
         let begun = Instant::now();
-        let mut git = self.look(caller).await;
+        let mut git = self.query_git(caller).await;
         let gh = Gh { directory: caller.worktree.clone(), env: caller.env.clone() };
         let root = git.as_ref().map_or_else(|_| caller.worktree.clone(), |git| git.root.clone());
         let of_pull = async {
@@ -173,7 +173,7 @@ impl Work {
         Ok((worktrees, source))
     }
 
-    fn agents_in(&self, worktree: &Path) -> Vec<crate::around::Agent> {
+    fn agents_in(&self, worktree: &Path) -> Vec<crate::other_parts::Agent> {
         (self.around.agents)(worktree)
     }
 }

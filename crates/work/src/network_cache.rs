@@ -103,9 +103,9 @@ where
         let _ = timeout(wish.wait, running.wait_for(|done| *done)).await;
         let entries = self.0.lock();
         match entries.get(&key) {
-            Some(Entry { value: None, failure: None, .. }) => (None, late(wish.wait)),
+            Some(Entry { value: None, failure: None, .. }) => (None, timed_out(wish.wait)),
             Some(entry) => entry.answer(),
-            None => (None, late(wish.wait)),
+            None => (None, timed_out(wish.wait)),
         }
     }
 
@@ -146,13 +146,13 @@ impl<V: Clone> Entry<V> {
                 (Some(kept.value.clone()), source.at(kept.at_ms))
             }
             (None, Some(failure)) => (None, failure),
-            (None, None) => (None, late(Duration::ZERO)),
+            (None, None) => (None, timed_out(Duration::ZERO)),
         }
     }
 }
 
 /// The caller's wait timed out. The query continues; its program has its own deadline.
-fn late(after: Duration) -> Source {
+fn timed_out(after: Duration) -> Source {
     let detail = format!("gh timed out after {} s", after.as_secs_f32());
     Source::missing(State::Timeout, detail, Some("Call again; `gh api user` shows whether gh works at all."))
 }
