@@ -11,10 +11,10 @@ use tokio::time::Instant;
 use super::result::{Reply, Status, Withheld};
 use crate::attachment::GivenAttachment;
 use crate::board::{Board, BoardError, Draft, Handout};
+use crate::fixed_texts;
 use crate::form::{Form, TEXT_MAX};
 use crate::question::{Asker, Danger, Kind, Question};
-use crate::route::waiting::{self, Waited};
-use crate::words;
+use crate::route::waiting_call::{self, Waited};
 
 /// The default lifetime of a question in seconds.
 const LIVES: u64 = 24 * 60 * 60;
@@ -75,13 +75,14 @@ pub(crate) async fn ask(
     let reply = wait_for(board, cx, question, begun, wait).await?;
     // With its own answer, the call needs no history.
     let earlier = earlier.filter(|_| reply.question.is_open());
-    let earlier = earlier.map(|earlier| words::earlier(&earlier, "an earlier run").chars().take(HISTORY_MAX).collect());
+    let earlier =
+        earlier.map(|earlier| fixed_texts::earlier(&earlier, "an earlier run").chars().take(HISTORY_MAX).collect());
     Ok(Reply { earlier, ..reply })
 }
 
 /// Acknowledges the answers that were sent to this run before this call.
 pub(crate) fn acknowledge(board: &Board, cx: &Context, asker: &Asker) {
-    if let Some(began) = cx.began() {
+    if let Some(began) = cx.started_at() {
         board.acknowledge(&asker.run, began);
     }
 }
@@ -103,7 +104,7 @@ pub(crate) async fn wait_for(
     let waited = if wait.is_zero() && !resumed && question.is_open() {
         Ok(None)
     } else {
-        waiting::wait(board, cx, &question.id, begun + wait).await.map(Some)
+        waiting_call::wait(board, cx, &question.id, begun + wait).await.map(Some)
     };
     let waited_s = begun.elapsed().as_secs();
     let is_seen = board.watching() > 0 || board.is_told(&question_id);
@@ -177,7 +178,7 @@ fn draft(asked: QuestionContent, common: &Common) -> Result<Draft, ToolError> {
     if common.key.as_deref().is_some_and(|key| key.chars().count() > KEY_MAX) {
         return Err(ToolError::user(format!("`key` has at most {KEY_MAX} characters")));
     }
-    let lives = common.expires.as_deref().map_or(Ok(LIVES), lives)?;
+    let lives = common.expires.as_deref().map_or(Ok(LIVES), parse_lifetime)?;
     let digest = match &common.key {
         Some(key) => digest(&[kind.tool(), "key", key]),
         None => {
@@ -191,7 +192,7 @@ fn draft(asked: QuestionContent, common: &Common) -> Result<Draft, ToolError> {
 }
 
 /// Parses the lifetime of a question, such as `2h`, to seconds.
-fn lives(words: &str) -> Result<u64, ToolError> {
+fn parse_lifetime(words: &str) -> Result<u64, ToolError> {
     let words = words.trim();
     let (number, unit) = words.split_at(words.find(|c: char| !c.is_ascii_digit()).unwrap_or(words.len()));
     let unit = match unit.trim() {

@@ -46,7 +46,7 @@ pub(crate) fn unavailable(id: &str) -> String {
 }
 
 /// Returns the advice if this program accepted the dialog twice without an answer.
-pub(crate) fn undrawn(id: &str) -> String {
+pub(crate) fn undrawn_dialog_advice(id: &str) -> String {
     format!(
         "This program accepted the dialog twice without an answer: it cannot show the question. That does not mean no. The \
          question stays open: do not ask again; tell your user to run `hob answer {id}` in this project, and go on with \

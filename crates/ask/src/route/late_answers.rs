@@ -14,15 +14,15 @@ use tokio::sync::watch;
 
 use crate::answer::result_lines;
 use crate::board::{ARRIVED, Board, BoardError, Handout};
+use crate::fixed_texts;
 use crate::question::{Asker, Question};
-use crate::words;
 
 /// The maximum number of answers in one result. The next constant limits their total length in characters.
 const AT_ONCE: usize = 3;
 const CHARACTERS: usize = 8000;
 
 /// Returns the undelivered answers for the run of this call, as texts for its result. Each is delivered once.
-pub fn late(board: &Arc<Board>, cx: &Context) -> Vec<String> {
+pub fn take_late_answers(board: &Arc<Board>, cx: &Context) -> Vec<String> {
     let Some(caller) = cx.caller::<Caller>().filter(|_| board.is_open()) else { return Vec::new() };
     // The output of an emulated system stays unchanged.
     let is_fixed = caller.profile.as_deref().is_some_and(|profile| profile != "tidepool");
@@ -30,14 +30,14 @@ pub fn late(board: &Arc<Board>, cx: &Context) -> Vec<String> {
         return Vec::new();
     }
     let Some(asker) = board.asker(cx).filter(|asker| !asker.calls_back) else { return Vec::new() };
-    if let Some(began) = cx.began() {
+    if let Some(began) = cx.started_at() {
         board.acknowledge(&asker.run, began);
     }
     handed(board, &asker, |question| board.hand_out(question, &asker.run, cx))
 }
 
 /// Acknowledges answers that were sent some time before a hook event of the caller's agent.
-pub fn heard_at_hook(board: &Board, cx: &Context) {
+pub fn acknowledge_at_hook(board: &Board, cx: &Context) {
     if board.is_open()
         && let Some(asker) = board.asker(cx)
         && let Some(since) = Instant::now().checked_sub(ARRIVED)
@@ -106,7 +106,7 @@ fn handed(
     }
     let more = mine.len() - texts.len();
     if more > 0 && !texts.is_empty() {
-        texts.push(words::more_answers(more));
+        texts.push(fixed_texts::more_answers(more));
     }
     texts
 }
@@ -118,8 +118,10 @@ fn framed(question: &Question) -> String {
     let mark = format!("{:016x}", u64::from_ne_bytes(bytes));
     let age = project::span(journal::now().saturating_sub(question.asked_ms) / 1000);
     let title = project::visible::visible(&question.title);
-    let mut text =
-        format!("<<{mark} {}\n| question: {title}\n", words::late_head(question, &age, question.is_redelivered()));
+    let mut text = format!(
+        "<<{mark} {}\n| question: {title}\n",
+        fixed_texts::late_head(question, &age, question.is_redelivered())
+    );
     for line in result_lines(question) {
         text.push_str(&format!("| {}\n", project::visible::escaped(&line)));
     }
