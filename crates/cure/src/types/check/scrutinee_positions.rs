@@ -10,7 +10,7 @@ use crate::syntax::ast::Name;
 
 impl Body<'_> {
     /// Records the knowledge about a position that a pattern examines.
-    pub(super) fn see(&mut self, path: &Path, ty: &Ty, term: &Term, places: &mut Places) {
+    pub(super) fn record_position(&mut self, path: &Path, ty: &Ty, term: &Term, places: &mut Places) {
         let known = match (self.base(ty), term) {
             (Ty::Seq(_, _, Len::Term(length)), _) => PlaceTerm::Length(self.length(&length)),
             (_, Term::Int(term)) => PlaceTerm::Int(term.clone()),
@@ -62,7 +62,7 @@ pub(crate) struct Places {
 
 impl Places {
     /// True if facts that hold here mention a position.
-    pub(super) fn speaks(&self, body: &Body<'_>) -> bool {
+    pub(super) fn mentions_position(&self, body: &Body<'_>) -> bool {
         let mut symbols = std::collections::HashSet::new();
         let mut involved = false;
         for place in self.seen.values() {

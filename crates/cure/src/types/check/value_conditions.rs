@@ -85,7 +85,7 @@ impl Body<'_> {
             }
             (Ty::Fn(_, result), Ty::Fn(_, part)) => self.gather(&result, part, first, found),
             (Ty::App(_, args), actual) => {
-                if let Some((_, parts)) = actual.taken_apart(args.len()) {
+                if let Some((_, parts)) = actual.split_constructor(args.len()) {
                     args.iter().zip(&parts).for_each(|(arg, part)| self.gather(arg, part, first, found));
                 }
             }

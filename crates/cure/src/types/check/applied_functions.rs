@@ -25,7 +25,7 @@ impl Body<'_> {
         }
         let mut lets = Vec::new();
         for (at, (param, val)) in params.iter().zip(given).enumerate() {
-            self.once(&param.name, params[..at].iter().map(|other| &other.name));
+            self.report_duplicate(&param.name, params[..at].iter().map(|other| &other.name));
             let ty = self.opened(&val.ty);
             self.note(param.name.span, &ty);
             if let Term::Int(term) = &val.term

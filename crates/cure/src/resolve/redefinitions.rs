@@ -8,7 +8,7 @@ use crate::syntax::ast::{Ident, Name, TypeDef, TypeKind};
 
 impl Collector<'_, '_> {
     /// Warns about a type. `def` is its definition if it may equal the library's.
-    pub(super) fn type_anew(&mut self, name: &Ident, def: Option<&TypeDef>) {
+    pub(super) fn warn_redefined_type(&mut self, name: &Ident, def: Option<&TypeDef>) {
         let Some(known) = self.scope.ty(&name.name).filter(|known| self.is_of_prelude(&known.full, &name.name)) else {
             return;
         };
@@ -28,7 +28,7 @@ impl Collector<'_, '_> {
     }
 
     /// Warns about a class.
-    pub(super) fn class_anew(&mut self, name: &Ident) {
+    pub(super) fn warn_redefined_class(&mut self, name: &Ident) {
         let Some(known) = self.scope.class(&name.name).filter(|known| self.is_of_prelude(&known.full, &name.name))
         else {
             return;

@@ -149,7 +149,7 @@ impl Reader<'_> {
         if &**name == "Self"
             && let Some(own) = self.own.clone()
         {
-            return self.own(own, args, span);
+            return self.convert_self(own, args, span);
         }
         if let Some(info) = self.scope.ty(name).cloned() {
             return self.applied(&info, args, span);
@@ -172,7 +172,7 @@ impl Reader<'_> {
     }
 
     /// `Self`, which takes arguments if the class is over type constructors.
-    fn own(&mut self, own: Ty, args: &[Type], span: Span) -> Ty {
+    fn convert_self(&mut self, own: Ty, args: &[Type], span: Span) -> Ty {
         if args.is_empty() != matches!(own, Ty::Ctor(_)) {
             let args = args.iter().map(|arg| self.read(arg)).collect::<Vec<_>>();
             return if args.is_empty() { own } else { Ty::applied(own, args) };

@@ -7,7 +7,7 @@ use crate::syntax::kind::SyntaxKind as K;
 
 impl Parser<'_> {
     /// True if a definition of the newer Cure begins with the token `ahead`.
-    fn at_newer(&self, ahead: usize) -> bool {
+    fn begins_newer_definition(&self, ahead: usize) -> bool {
         let word = |at: usize| if self.nth(at) == K::Ident { self.text_of(at) } else { "" };
         let capital = |at: usize| word(at).starts_with(|c: char| c.is_ascii_uppercase());
         match (self.nth(ahead), word(ahead)) {
@@ -24,10 +24,10 @@ impl Parser<'_> {
     /// text. Outside of modules, such a definition may stand further below.
     pub(super) fn foreign_language(&mut self, outside: bool) -> bool {
         let mut ahead = 0;
-        let mut found = self.at_newer(0);
+        let mut found = self.begins_newer_definition(0);
         while outside && !found && !matches!(self.nth(ahead), K::Eof | K::ModuleKw | K::DefKw) {
             ahead += 1;
-            found = self.first_of_line(ahead) && self.at_newer(ahead);
+            found = self.first_of_line(ahead) && self.begins_newer_definition(ahead);
         }
         if !found {
             return false;

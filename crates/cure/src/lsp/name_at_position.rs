@@ -38,7 +38,7 @@ pub(super) struct Lookup {
 }
 
 /// Looks at a place in a module.
-pub(super) fn look(module: &Module, at: u32) -> Lookup {
+pub(super) fn look_up(module: &Module, at: u32) -> Lookup {
     let mut look = Look { at, locals: Vec::new(), place: Lookup::default() };
     if look.touches(module.name.span) {
         look.name(module.name.span, Symbol::Module(module.name.name.clone()));
@@ -53,7 +53,7 @@ pub(super) fn look(module: &Module, at: u32) -> Lookup {
 
 /// Returns the variables in scope after the last definition before a position: those of its head and its first `let`s.
 /// Text typed there belongs to that definition.
-pub(super) fn before(module: &Module, at: u32) -> Vec<(Name, Span)> {
+pub(super) fn variables_in_scope(module: &Module, at: u32) -> Vec<(Name, Span)> {
     let defs = module.items.iter().flat_map(|item| match item {
         Item::Def(def) => std::slice::from_ref(def),
         Item::Class(class) => &class.methods[..],
