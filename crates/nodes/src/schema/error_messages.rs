@@ -9,7 +9,7 @@ const FORMS_MAX: usize = 4;
 /// Describes an error of `it`.
 pub(super) fn describe(error: &ValidationError<'_>) -> String {
     match error.kind() {
-        Kind::AnyOf { context } | Kind::OneOfNotValid { context } => fits_none(error, context),
+        Kind::AnyOf { context } | Kind::OneOfNotValid { context } => describe_union(error, context),
         _ => plain(error),
     }
 }
@@ -37,7 +37,7 @@ fn plain(error: &ValidationError<'_>) -> String {
 }
 
 /// Describes a union with the first error of each alternative.
-fn fits_none(error: &ValidationError<'_>, context: &[Vec<ValidationError<'static>>]) -> String {
+fn describe_union(error: &ValidationError<'_>, context: &[Vec<ValidationError<'static>>]) -> String {
     let here = error.instance_path().as_str();
     let mut reasons: Vec<String> = Vec::new();
     for first in context.iter().take(FORMS_MAX).filter_map(|of_form| of_form.first()) {

@@ -8,7 +8,7 @@ use minijinja::syntax::SyntaxConfig;
 use serde_json::{Map, Value};
 
 use super::Problem;
-use super::places::{Step, item, step, word};
+use super::impossible_parts::{Step, item, step, word};
 use super::subset::LIST_FILTERS;
 
 /// The problems of the paths that a template reads. Lines are from 1.
@@ -48,7 +48,7 @@ impl<'a> Reads<'a> {
                 }
                 Stmt::IfCond(branch) => {
                     self.schema(&branch.expr);
-                    self.behind([&branch.expr], |reads| {
+                    self.check_conditional([&branch.expr], |reads| {
                         reads.statements(&branch.true_body);
                         reads.statements(&branch.false_body);
                     });
@@ -62,7 +62,7 @@ impl<'a> Reads<'a> {
                         target => self.bind_parts(target),
                     }
                     self.all([each.filter_expr.as_ref()]);
-                    self.behind(&each.filter_expr, |reads| reads.statements(&each.body));
+                    self.check_conditional(&each.filter_expr, |reads| reads.statements(&each.body));
                     self.bound.truncate(outside);
                     self.statements(&each.else_body);
                 }
@@ -132,7 +132,7 @@ impl<'a> Reads<'a> {
             Expr::UnaryOp(of) => self.all([Some(&of.expr)]),
             Expr::BinOp(of) if matches!(of.op, BinOpKind::ScAnd | BinOpKind::ScOr) => {
                 self.schema(&of.left);
-                self.behind([&of.left], |reads| reads.all([Some(&of.right)]))
+                self.check_conditional([&of.left], |reads| reads.all([Some(&of.right)]))
             }
             Expr::BinOp(of) => self.all([Some(&of.left), Some(&of.right)]),
             Expr::Compare(of) => {
@@ -141,17 +141,19 @@ impl<'a> Reads<'a> {
             }
             Expr::IfExpr(of) => {
                 self.schema(&of.test_expr);
-                self.behind([&of.test_expr], |reads| reads.all([Some(&of.true_expr), of.false_expr.as_ref()]))
+                self.check_conditional([&of.test_expr], |reads| {
+                    reads.all([Some(&of.true_expr), of.false_expr.as_ref()])
+                })
             }
             Expr::Filter(filter) => {
                 // A missing value gets the default.
                 let itself = filter.expr.iter().filter(|_| matches!(filter.name, "default" | "d"));
-                self.behind(itself, |reads| reads.all([filter.expr.as_ref()]));
+                self.check_conditional(itself, |reads| reads.all([filter.expr.as_ref()]));
                 self.arguments(&filter.args)
             }
             Expr::Test(test) => {
                 let itself = Some(&test.expr).filter(|_| matches!(test.name, "defined" | "undefined"));
-                self.behind(itself, |reads| reads.all([Some(&test.expr)]));
+                self.check_conditional(itself, |reads| reads.all([Some(&test.expr)]));
                 self.arguments(&test.args)
             }
             // Only `range` is called, and lists and maps contain only constants.
@@ -177,7 +179,11 @@ impl<'a> Reads<'a> {
     }
 
     /// Checks expressions behind a condition.
-    fn behind<'e, T>(&mut self, looks: impl IntoIterator<Item = &'e Expr<'a>>, at: impl FnOnce(&mut Self) -> T) -> T
+    fn check_conditional<'e, T>(
+        &mut self,
+        looks: impl IntoIterator<Item = &'e Expr<'a>>,
+        at: impl FnOnce(&mut Self) -> T,
+    ) -> T
     where
         'a: 'e,
     {

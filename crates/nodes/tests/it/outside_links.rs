@@ -11,7 +11,7 @@ use nodes::suite::baseline::Baseline;
 use nodes::{Models, Node, RunContext};
 use serde_json::{Map, json};
 
-use crate::endpoint::{Endpoint, says};
+use crate::endpoint::{Endpoint, text_reply};
 
 const SECRET: &str = "planted-9f3";
 const NODE: &str = "---\ndescription: A.\noutput: { schema: { a: string } }\n---\nSay it.\n";
@@ -52,7 +52,7 @@ async fn nothing_is_recorded_or_replayed_through_a_link() {
             let place = tempfile::tempdir().unwrap();
             let (folder, other) = linked(place.path(), path);
             let before = all(&other);
-            let endpoint = Endpoint::start(vec![says(r#"{"a":"b"}"#, "stop")]);
+            let endpoint = Endpoint::start(vec![text_reply(r#"{"a":"b"}"#, "stop")]);
             let (models, cassettes) = (Models::at(&endpoint.url, "m").unwrap(), Cassettes::new(mode));
             let means = RunContext { cassettes: Some((&cassettes, &folder)), ..RunContext::new(&models) };
             let why = nodes::run_with(&node, Map::new(), means).await.expect_err("a link").why;
@@ -126,7 +126,7 @@ fn a_node_file_is_read_through_no_link() {
 #[tokio::test]
 async fn an_answer_that_is_nested_too_deeply_is_said_to_be() {
     let deep = format!("{}{}", "[".repeat(10_000), "]".repeat(10_000));
-    let endpoint = Endpoint::start(vec![says(&deep, "stop")]);
+    let endpoint = Endpoint::start(vec![text_reply(&deep, "stop")]);
     let models = Models::at(&endpoint.url, "m").unwrap();
     let node = Node::parse("n", &NODE.replace("output:", "policy: { attempts: 1 }\noutput:")).unwrap();
     let failure = nodes::run(&node, Map::new(), &models).await.expect_err("no value");

@@ -6,13 +6,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use mcp::tool::{AnyTool, Context};
-use nodes::typed::{Node, checked, node_tool};
+use nodes::typed_node::{Node, checked, node_tool};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
-use crate::endpoint::{Endpoint, says};
+use crate::endpoint::{Endpoint, text_reply};
 use crate::engine::engine;
 
 /// Rates a text.
@@ -79,7 +79,7 @@ impl Node for Slow {
 /// The daemon has one thread for all its tasks.
 #[tokio::test(flavor = "multi_thread", worker_threads = 1)]
 async fn while_an_answer_is_checked_other_tasks_run() {
-    let endpoint = Endpoint::start(vec![says(r#"{"reason":"r","score":4}"#, "stop")]);
+    let endpoint = Endpoint::start(vec![text_reply(r#"{"reason":"r","score":4}"#, "stop")]);
     let models = nodes::Models::at(&endpoint.url, "m").expect("an address");
     let tool: Arc<dyn AnyTool> = node_tool::<Slow>(Arc::new(models));
     let arguments = RawValue::from_string(json!({"text": "a"}).to_string()).expect("JSON");
@@ -92,9 +92,9 @@ async fn while_an_answer_is_checked_other_tasks_run() {
 #[tokio::test]
 async fn a_type_s_own_check_is_made() {
     let endpoint = Endpoint::start(vec![
-        says(r#"{"reason":"r","score":9}"#, "stop"),
-        says(r#"{"reason":"r","score":300}"#, "stop"),
-        says(r#"{"reason":"r","score":4}"#, "stop"),
+        text_reply(r#"{"reason":"r","score":9}"#, "stop"),
+        text_reply(r#"{"reason":"r","score":300}"#, "stop"),
+        text_reply(r#"{"reason":"r","score":4}"#, "stop"),
     ]);
     let models = nodes::Models::at(&endpoint.url, "m").expect("an address");
     let tool: Arc<dyn AnyTool> = node_tool::<Rate>(Arc::new(models));

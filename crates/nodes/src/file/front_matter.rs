@@ -5,15 +5,16 @@ use std::time::{Duration, Instant};
 use mcp::tool::{Declaration, Effect, wrapped};
 use serde_json::{Map, Value, json};
 
-use super::places::impossible;
+use super::impossible_parts::impossible;
 use super::policy::policy;
 use super::reader::Reader;
-use super::reads::PathProblems;
 use super::split::split;
 use super::template::Template;
+use super::template_paths::PathProblems;
 use super::yaml::{self, Kind, Tree};
 use super::{
-    Check, Example, Expectation, Matcher, Node, Parts, Problem, Sampling, Trial, hash, properties, short, trial_id,
+    Check, Example, Expectation, Matcher, Node, Parts, Problem, Sampling, Trial, hash, properties, short_schema,
+    trial_id,
 };
 use crate::schema::Schema;
 
@@ -59,7 +60,7 @@ fn read_all(name: &str, text: &str, parts: Parts, time: Duration) -> Result<Node
     {
         let suffix = super::SUFFIX;
         let what = format!("`name` is {said:?}, but the file is named {name}{suffix}; use the same name for both");
-        reader.say(tree.line, what);
+        reader.add_problem(tree.line, what);
         declared = said;
     }
     let description = match keys.get("description") {
@@ -67,7 +68,7 @@ fn read_all(name: &str, text: &str, parts: Parts, time: Duration) -> Result<Node
         None => String::new(),
     };
     if description.is_empty() {
-        reader.say(1, "`description` is missing: it tells a model what the tool is for");
+        reader.add_problem(1, "`description` is missing: it tells a model what the tool is for");
     }
     let models = keys.get("model").map(|tree| reader.texts(tree, "model")).unwrap_or_default();
     let sampling = keys.get("config").map(|tree| reader.sampling(tree)).unwrap_or_default();
@@ -92,7 +93,7 @@ fn read_all(name: &str, text: &str, parts: Parts, time: Duration) -> Result<Node
         let near = mcp::tool::nearest(variable, known.iter().copied());
         let near = near.map_or(String::new(), |near| format!("; did you mean `{near}`?"));
         let line = line_of(body, variable).map_or(body_offset + 1, |line| body_offset + line);
-        reader.say(line, format!("the template reads `{variable}`, which is not an input{near}"));
+        reader.add_problem(line, format!("the template reads `{variable}`, which is not an input{near}"));
     }
     let PathProblems { impossible, absent } = template.read(&input.json, &defaults);
     reader.problems.extend(impossible);
@@ -121,7 +122,7 @@ fn read_all(name: &str, text: &str, parts: Parts, time: Duration) -> Result<Node
         lints,
     };
     if let Err(error) = as_tool(&node).check() {
-        reader.say(1, error.to_string());
+        reader.add_problem(1, error.to_string());
     }
     if reader.problems.is_empty() {
         let until = Instant::now() + time;
@@ -131,13 +132,13 @@ fn read_all(name: &str, text: &str, parts: Parts, time: Duration) -> Result<Node
             }
             reader.example(&node, example);
         }
-        reader.places(&node);
+        reader.report_impossible_parts(&node);
         for trial in &node.trials {
             if reader.is_late(until, trial.line) {
                 break;
             }
             if let Err(problems) = node.complete(trial.input.clone()) {
-                reader.say(trial.line, format!("the test's input: {}", problems.join("; ")));
+                reader.add_problem(trial.line, format!("the test's input: {}", problems.join("; ")));
             }
         }
     }
@@ -160,8 +161,8 @@ impl Reader {
     }
 
     fn compiled(&mut self, tree: &Tree, what: &str) -> Option<Schema> {
-        let json = short::schema(tree).map_err(|problem| self.problems.push(problem)).ok()?;
-        Schema::new(json).map_err(|why| self.say(tree.line, format!("the schema of the {what}: {why}"))).ok()
+        let json = short_schema::schema(tree).map_err(|problem| self.problems.push(problem)).ok()?;
+        Schema::new(json).map_err(|why| self.add_problem(tree.line, format!("the schema of the {what}: {why}"))).ok()
     }
 
     fn input(&mut self, tree: Option<&Tree>) -> (Option<Schema>, Map<String, Value>) {
@@ -171,25 +172,28 @@ impl Reader {
         };
         let keys = self.map(tree, "`input`", &["schema", "default"], false);
         let Some(schema) = keys.get("schema") else {
-            self.say(tree.line, "`input` needs a `schema`, such as { question: string }");
+            self.add_problem(tree.line, "`input` needs a `schema`, such as { question: string }");
             return (None, Map::new());
         };
         let compiled = self.compiled(schema, "input");
         let is_object = compiled.as_ref().is_none_or(|compiled| compiled.json["type"] == "object");
         if !is_object {
-            self.say(schema.line, "the input of a node is an object: name its fields, such as { question: string }");
+            self.add_problem(
+                schema.line,
+                "the input of a node is an object: name its fields, such as { question: string }",
+            );
         }
         let defaults = match keys.get("default").map(|tree| (tree.to_json(), tree)) {
             Some((Value::Object(defaults), tree)) => {
                 let known: Vec<String> =
                     compiled.iter().flat_map(|schema| properties(&schema.json).map(str::to_owned)).collect();
                 for name in defaults.keys().filter(|name| !known.contains(name)) {
-                    self.say(tree.line, format!("`default` has `{name}`, which is not an input"));
+                    self.add_problem(tree.line, format!("`default` has `{name}`, which is not an input"));
                 }
                 defaults
             }
             Some((_, tree)) => {
-                self.say(tree.line, "`default` is a map from inputs to values");
+                self.add_problem(tree.line, "`default` is a map from inputs to values");
                 Map::new()
             }
             None => Map::new(),
@@ -199,7 +203,7 @@ impl Reader {
 
     fn output(&mut self, tree: Option<&Tree>) -> Option<Schema> {
         let Some(tree) = tree else {
-            self.say(
+            self.add_problem(
                 1,
                 "`output` is missing: it states the type of the answer, such as { schema: { answer: string } }",
             );
@@ -207,12 +211,12 @@ impl Reader {
         };
         let keys = self.map(tree, "`output`", &["format", "schema"], false);
         if let Some(format) = keys.get("format").filter(|format| format.to_json() != "json") {
-            self.say(format.line, "the `format` of a node's output is json");
+            self.add_problem(format.line, "the `format` of a node's output is json");
         }
         match keys.get("schema") {
             Some(schema) => self.compiled(schema, "output"),
             None => {
-                self.say(tree.line, "`output` needs a `schema`, such as { answer: string }");
+                self.add_problem(tree.line, "`output` needs a `schema`, such as { answer: string }");
                 None
             }
         }
@@ -225,7 +229,7 @@ impl Reader {
             let that = keys.get("that").and_then(|tree| self.text(tree, "that"));
             let say = keys.get("say").and_then(|tree| self.text(tree, "say"));
             let (Some(that), Some(say)) = (that, say) else {
-                self.say(
+                self.add_problem(
                     item.line,
                     "a check has `that`, an expression over `input` and `output`, and `say`, for the model",
                 );
@@ -233,7 +237,7 @@ impl Reader {
             };
             match expression(&that) {
                 Ok(expression) => checks.push(Check { that, line: item.line, expression, say }),
-                Err(why) => self.say(item.line, format!("the check `{that}`: {why}")),
+                Err(why) => self.add_problem(item.line, format!("the check `{that}`: {why}")),
             }
         }
         checks
@@ -247,7 +251,7 @@ impl Reader {
                 (Some(Value::Object(input)), Some(output)) => {
                     examples.push(Example { input, output, line: item.line });
                 }
-                _ => self.say(item.line, "an example has `input`, a map, and `output`"),
+                _ => self.add_problem(item.line, "an example has `input`, a map, and `output`"),
             }
         }
         examples
@@ -266,7 +270,10 @@ impl Reader {
             let repeat = whole("repeat").unwrap_or(1);
             let pass = whole("pass").unwrap_or(repeat);
             if pass > repeat {
-                self.say(item.line, format!("`pass` is {pass}, and the test is run {repeat} times: it can never pass"));
+                self.add_problem(
+                    item.line,
+                    format!("`pass` is {pass}, and the test is run {repeat} times: it can never pass"),
+                );
             }
             let expect = keys.get("expect").map(|tree| self.expectations(tree)).unwrap_or_default();
             match keys.get("input").map(Tree::to_json) {
@@ -274,7 +281,10 @@ impl Reader {
                     let id = trial_id(&input, &keys.get("expect").map(Tree::to_json).unwrap_or_default());
                     trials.push(Trial { id, input, expect, repeat, pass, line: item.line });
                 }
-                _ => self.say(item.line, "a test has `input`, a map, and `expect`, such as { /score: { \">=\": 4 } }"),
+                _ => self.add_problem(
+                    item.line,
+                    "a test has `input`, a map, and `expect`, such as { /score: { \">=\": 4 } }",
+                ),
             }
         }
         trials
@@ -282,13 +292,13 @@ impl Reader {
 
     fn expectations(&mut self, tree: &Tree) -> Vec<Expectation> {
         let Kind::Map(entries) = &tree.kind else {
-            self.say(tree.line, "`expect` is a map from places in the value, such as /score, to what is there");
+            self.add_problem(tree.line, "`expect` is a map from places in the value, such as /score, to what is there");
             return Vec::new();
         };
         let mut expectations = Vec::new();
         for (key, wanted) in entries {
             if !(key.name.is_empty() || key.name.starts_with('/')) {
-                self.say(
+                self.add_problem(
                     key.line,
                     format!("`{}` is not a JSON pointer: it must begin with /, such as /{}", key.name, key.name),
                 );
@@ -301,7 +311,7 @@ impl Reader {
             for (operator, operand) in operators {
                 match Matcher::new(operator, operand.to_json()) {
                     Ok(matcher) => expectations.push(Expectation { at: key.name.clone(), matcher }),
-                    Err(why) => self.say(operand.line, why),
+                    Err(why) => self.add_problem(operand.line, why),
                 }
             }
         }
@@ -309,13 +319,13 @@ impl Reader {
     }
 
     /// Reports parts of the value that tests and checks read and no value has.
-    fn places(&mut self, node: &Node) {
+    fn report_impossible_parts(&mut self, node: &Node) {
         for trial in &node.trials {
             for at in trial.expect.iter().map(|expectation| expectation.at.as_str()) {
                 let parts = at.split('/').skip(1).map(|part| part.replace("~1", "/").replace("~0", "~"));
                 let parts: Vec<String> = parts.collect();
                 if impossible(&node.output.json, parts.iter().map(String::as_str)).is_some() {
-                    self.say(trial.line, format!("`expect` has {at}, which no output has"));
+                    self.add_problem(trial.line, format!("`expect` has {at}, which no output has"));
                 }
             }
         }
@@ -329,7 +339,10 @@ impl Reader {
                     _ => &node.input.json,
                 };
                 if let Some(part) = impossible(schema, parts) {
-                    self.say(check.line, format!("the check `{}` reads {path}, and there is no `{part}`", check.that));
+                    self.add_problem(
+                        check.line,
+                        format!("the check `{}` reads {path}, and there is no `{part}`", check.that),
+                    );
                 }
             }
         }
@@ -340,7 +353,7 @@ impl Reader {
         let is_late = Instant::now() >= until;
         if is_late {
             let why = "the examples and tests before this one took longer than 5 s to check: leave some out";
-            self.say(line, why);
+            self.add_problem(line, why);
         }
         is_late
     }
@@ -348,14 +361,17 @@ impl Reader {
     /// Checks that an example is valid.
     fn example(&mut self, node: &Node, example: &Example) {
         match node.complete(example.input.clone()) {
-            Err(problems) => self.say(example.line, format!("the example's input: {}", problems.join("; "))),
+            Err(problems) => self.add_problem(example.line, format!("the example's input: {}", problems.join("; "))),
             Ok(input) => {
                 if let Err(problem) = node.render(&input) {
-                    self.say(problem.line, format!("{}, with the example of line {}", problem.message, example.line));
+                    self.add_problem(
+                        problem.line,
+                        format!("{}, with the example of line {}", problem.message, example.line),
+                    );
                 }
                 let problems = node.problems(&input, &example.output);
                 if !problems.is_empty() {
-                    self.say(example.line, format!("the example's output: {}", problems.join("; ")));
+                    self.add_problem(example.line, format!("the example's output: {}", problems.join("; ")));
                 }
             }
         }
