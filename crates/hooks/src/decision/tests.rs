@@ -172,7 +172,7 @@ fn ten_thousand_journalled_events_are_decided_the_same_again() {
         verdicts.insert(decided.decision.verdict);
         let answered = ours.answer(decided, Added::default());
         assert!(answered.unwritten.is_none());
-        answered.receipts.left();
+        answered.receipts.record_sent();
     }
     // Without a grant, a rule that asks a person counts as `ask`.
     assert_eq!(verdicts.len(), 3, "{verdicts:?}");
@@ -253,7 +253,7 @@ fn stored_context_is_not_given_to_another_process_with_the_session_name() {
     event("2", "SessionEnd");
     let stdout = |process: &str| {
         let answered = decider.answer(event(process, "AfterTool"), Added::default());
-        answered.receipts.left();
+        answered.receipts.record_sent();
         answered.rendered.stdout
     };
     assert_eq!(stdout("2"), "");

@@ -12,7 +12,7 @@ use crate::context::{At, Memory, Piece, Receipts, Sessions, TurnEnd, compose, mo
 use crate::event::{Event, Kind};
 use crate::files::{ActivePolicies, Files};
 use crate::journal::{Line, Log, Raw};
-use crate::person::{self, Asking};
+use crate::person_questions::{self, Asking};
 use crate::policy::{Decision, FACTS, Facts, Subject, decide};
 use crate::record::Record;
 use crate::settings::{HooksSettings, Keep};
@@ -104,7 +104,7 @@ impl Decider {
         let standing = self.active();
         let (decision, facts) =
             decided(&standing, &event, &asked.worktree, &asked.cwd, |names| (self.facts)(names, &asked.worktree));
-        self.heard(asked, event, decision, standing, facts, begun)
+        self.record_decision(asked, event, decision, standing, facts, begun)
     }
 
     /// Decides on an event without an evaluation, because time is up. If a rule may forbid it, it does not pass.
@@ -114,10 +114,10 @@ impl Decider {
         let why =
             "hob could not decide on this in time, and a rule of the project's policy may forbid it: make it shorter";
         let decision = undecided(&standing, &event, why);
-        self.heard(asked, event, decision, standing, Facts::new(), begun)
+        self.record_decision(asked, event, decision, standing, Facts::new(), begun)
     }
 
-    fn heard(
+    fn record_decision(
         &self,
         asked: IncomingEvent,
         event: Event,
@@ -129,7 +129,7 @@ impl Decider {
         let of = event.session.clone().unwrap_or_else(|| asked.worktree.display().to_string());
         let process = asked.process.as_deref().unwrap_or_default();
         let key = format!("{} {process} {of}", event.agent);
-        let at = self.sessions.hears(&key, &event, moment(&event, asked.agent.row(&event.name)));
+        let at = self.sessions.record_event(&key, &event, moment(&event, asked.agent.row(&event.name)));
         Decided { asked, event, decision, standing, key, at, facts, begun }
     }
 
@@ -140,7 +140,7 @@ impl Decider {
         let mut receipts = Receipts::default();
         if decided.at.is_some_and(|at| at.memory == Memory::Lost) {
             let (sessions, key) = (self.sessions.clone(), decided.key.clone());
-            receipts.add(Some(Box::new(move || sessions.forgot_again(&key))));
+            receipts.add(Some(Box::new(move || sessions.record_lost_memory(&key))));
         }
         let answer = self.compose_answer(&decided, row, added, &mut receipts, &mut outcome);
         let Decided { asked, event, decision, standing, facts, begun, .. } = decided;
@@ -267,7 +267,7 @@ impl Decided {
     pub fn asking(&self) -> Option<Asking> {
         let is_asked = self.decision.verdict == Verdict::Person;
         let raw = || self.asked.raw.content().unwrap_or_default();
-        is_asked.then(|| person::asking(&self.event, &raw(), &self.decision.reason)).flatten()
+        is_asked.then(|| person_questions::asking(&self.event, &raw(), &self.decision.reason)).flatten()
     }
 }
 
