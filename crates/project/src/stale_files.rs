@@ -59,7 +59,9 @@ fn clean_sockets(directory: &Path) {
     let dead = entries(directory).filter(|path| {
         path.extension().is_some_and(|end| end == "sock")
             && is_hash(&path.with_extension(""))
-            && path.symlink_metadata().is_ok_and(|file| file.file_type().is_socket() && file.uid() == owner::me())
+            && path
+                .symlink_metadata()
+                .is_ok_and(|file| file.file_type().is_socket() && file.uid() == owner::current_user())
             && is_dead(path)
     });
     // The next daemon retries what cannot be removed.
