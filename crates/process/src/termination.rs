@@ -129,23 +129,23 @@ impl Group {
                 return Rung::Quit;
             }
         }
-        if stdin.take().is_some() && within(ladder.close_wait, exit).await {
+        if stdin.take().is_some() && exited_within(ladder.close_wait, exit).await {
             return Rung::CloseInput;
         }
         if !ladder.term_wait.is_zero() {
             // A failure means that it has just exited, which the wait detects.
             let _ = self.signal(Signal::TERM);
             let _ = self.signal(Signal::CONT);
-            if within(ladder.term_wait, exit).await {
+            if exited_within(ladder.term_wait, exit).await {
                 return Rung::Terminate;
             }
         }
         let _ = self.signal(Signal::KILL);
-        if within(ladder.kill_wait, exit).await { Rung::Kill } else { Rung::Stuck }
+        if exited_within(ladder.kill_wait, exit).await { Rung::Kill } else { Rung::Stuck }
     }
 }
 
-async fn within(time: Duration, exit: &mut watch::Receiver<Option<Exit>>) -> bool {
+async fn exited_within(time: Duration, exit: &mut watch::Receiver<Option<Exit>>) -> bool {
     !time.is_zero() && tokio::time::timeout(time, ended(exit)).await.is_ok()
 }
 
