@@ -2,8 +2,8 @@
 
 use std::collections::VecDeque;
 
+use project::dashboard::{CallRow, EventRow};
 use project::journal::Entry;
-use project::rooms::{CallRow, EventRow};
 use serde_json::Value;
 
 use crate::journal::Journal;

@@ -9,7 +9,7 @@ mod rules;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use project::rooms::{Rooms, Snapshot};
+use project::dashboard::{Rooms, Snapshot};
 use tokio::sync::Mutex;
 use tokio::time::Instant;
 

@@ -6,7 +6,7 @@ use std::sync::{Arc, OnceLock};
 
 use mcp::server::{CallEnd, OnEnd, Stopper};
 use mcp::tool::{Context, Declaration};
-use project::rooms::{CallRow, Minute};
+use project::dashboard::{CallRow, Minute};
 use project::{Caller, journal};
 use serde_json::value::RawValue;
 use tokio::sync::watch;

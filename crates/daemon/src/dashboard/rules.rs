@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use project::rooms::{AgentState, Minute, Need, Room, Rooms, USER, Urgency};
+use project::dashboard::{AgentState, Minute, Need, Room, Rooms, USER, Urgency};
 
 use super::calls::MINUTE;
 
@@ -93,7 +93,7 @@ pub(crate) fn needs(rooms: &Rooms, withheld: &[String]) -> Vec<Need> {
 mod tests {
     use super::*;
     use expect_test::{Expect, expect};
-    use project::rooms::{AgentRow, CallRow, MailRow, QuestionRow, Recipient, SessionRow};
+    use project::dashboard::{AgentRow, CallRow, MailRow, QuestionRow, Recipient, SessionRow};
 
     const NOW: u64 = 100 * MINUTE;
 
