@@ -1,6 +1,6 @@
 //! The rooms, drawn from a snapshot.
 
-use project::rooms::{
+use project::dashboard::{
     AgentRow, AgentState, CallRow, EventRow, Minute, Need, Room, Rooms, SessionRow, Snapshot, Urgency,
 };
 use project::span;
