@@ -14,9 +14,9 @@ mod kills;
 mod known_faults;
 mod load;
 mod machines;
+mod odd_locations;
 mod over_http;
-mod person;
-mod places;
+mod person_mail;
 mod pushed;
 mod survival;
 

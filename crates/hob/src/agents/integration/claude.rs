@@ -17,7 +17,7 @@ pub(crate) const LOCAL: &str = ".claude/settings.local.json";
 pub(crate) fn steps(scope: Scope, _file: &Path, site: &Site) -> Result<Vec<Step>, String> {
     let state = site.user(STATE, SETTINGS)?;
     let user = site.user(SHARED, SETTINGS)?;
-    let projects: Vec<&Value> = site.places().iter().map(|place| &state["projects"][*place]).collect();
+    let projects: Vec<&Value> = site.worktree_paths().iter().map(|place| &state["projects"][*place]).collect();
     // A linked worktree also uses the approvals of the main one.
     let mut settings = Vec::new();
     for place in [&site.top, &site.main] {
@@ -48,7 +48,7 @@ pub(crate) fn steps(scope: Scope, _file: &Path, site: &Site) -> Result<Vec<Step>
         settings["enableAllProjectMcpServers"] == true || names_us(&settings["enabledMcpjsonServers"])
     };
     if scope == Scope::Project && !approves(&user) {
-        let top = site.places()[0];
+        let top = site.worktree_paths()[0];
         if !projects.iter().any(|project| project["hasTrustDialogAccepted"] == true) {
             let step = Step::new(Need::Start, "does not trust this folder yet", "start `claude` here and say yes");
             let trust = Change::set(SETTINGS, ["projects", top, "hasTrustDialogAccepted"], true);

@@ -92,7 +92,7 @@ impl Site {
     }
 
     /// Returns the paths of the worktree and, if it differs, of the main one, as agents write them.
-    pub(super) fn places(&self) -> Vec<&str> {
+    pub(super) fn worktree_paths(&self) -> Vec<&str> {
         let mut places: Vec<&str> = [&self.top, &self.main].into_iter().filter_map(|path| path.to_str()).collect();
         places.dedup();
         places
@@ -100,7 +100,7 @@ impl Site {
 }
 
 fn read(base: &Path, path: &Path, scope: Scope, format: Format) -> Result<Value, String> {
-    let text = Edits::look(base, path, scope.links()).map_err(|error| format!("{error:#}"))?;
+    let text = Edits::read_below(base, path, scope.links()).map_err(|error| format!("{error:#}"))?;
     let shown = project::visible::path(path);
     format.value(&text.unwrap_or_default()).map_err(|error| format!("{shown}: {error}; repair the file"))
 }

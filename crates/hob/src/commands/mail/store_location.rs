@@ -57,7 +57,7 @@ impl PlaceCommand {
                     project,
                     &Config::load(project, &daemon::sections()).map_err(Failure::new)?,
                 )
-                .look();
+                .report_location();
                 let (problem, next) = look.problem.unzip();
                 json!({"place": look.place, "problem": problem, "next": next.unwrap_or_default(), "remark": look.remark})
             }

@@ -47,7 +47,7 @@ pub(crate) fn hooks_off(file: &HookFile, site: &Site) -> Result<Option<String>, 
             if config["features"]["hooks"] == false || config["features"]["codex_hooks"] == false {
                 return Ok(off("features.hooks", "~/.codex/config.toml"));
             }
-            let text = Edits::look(site.base(file.base), &file.path, file.base.links());
+            let text = Edits::read_below(site.base(file.base), &file.path, file.base.links());
             let text = text.map_err(|error| format!("{error:#}"))?.unwrap_or_default();
             let hooks = SETTINGS.value(&text).map_err(|error| format!("{}: {error}", file.path.display()))?;
             let state = &config["hooks"]["state"];

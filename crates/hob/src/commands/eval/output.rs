@@ -22,7 +22,7 @@ pub(super) struct Printed {
 impl Printed {
     /// Prints new output. `session` and `eval` in `of` name the evaluation.
     pub(super) fn follow(&mut self, control: &mut Control, of: &Value) -> Result<(), Failure> {
-        while terminal::lost().is_none() {
+        while terminal::lost_output().is_none() {
             let asked = json!({
                 "session": of["session"], "eval": of["eval"], "stream": "stdout", "cursor": self.cursor,
             });

@@ -23,7 +23,7 @@ pub(crate) fn steps(scope: Scope, _file: &Path, site: &Site) -> Result<Vec<Step>
     if settings.iter().any(|settings| names_us(&settings["disabledMcpServers"])) {
         steps.push(Step::new(Need::SwitchedOff, "has hob disabled", "run `copilot mcp enable hob`"));
     }
-    let places = site.places();
+    let places = site.worktree_paths();
     let config = site.user(CONFIG, SETTINGS)?;
     let folders = ["trustedFolders", "trusted_folders"].map(|key| config[key].as_array().cloned().unwrap_or_default());
     let is_above = |folder: &Value| {

@@ -24,7 +24,7 @@ pub(crate) fn steps(scope: Scope, _file: &Path, site: &Site) -> Result<Vec<Step>
         steps.push(Step::new(Need::SwitchedOff, "has hob disabled", by_hand));
     }
     if scope == Scope::Project {
-        let places = site.places();
+        let places = site.worktree_paths();
         let level = places.iter().find_map(|place| user["projects"][*place]["trust_level"].as_str());
         match level {
             Some("trusted") => {}

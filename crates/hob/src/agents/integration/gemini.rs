@@ -37,7 +37,7 @@ pub(crate) fn steps(scope: Scope, _file: &Path, site: &Site) -> Result<Vec<Step>
             }
             None => {
                 let step = Step::new(Need::Start, "does not trust this folder yet", "start `gemini` here and say yes");
-                let trust = Change::set(SETTINGS, [site.places()[0]], "TRUST_FOLDER");
+                let trust = Change::set(SETTINGS, [site.worktree_paths()[0]], "TRUST_FOLDER");
                 steps.push(step.writes(site, Scope::User, FOLDERS, trust));
             }
         }
