@@ -31,7 +31,7 @@ impl Presence {
     /// Returns the id of its row.
     pub(crate) fn id(&self) -> String {
         self.name.clone().unwrap_or_else(|| match self.pid {
-            0 => format!("run {}", dashboard::calls::cut(&self.key, 8)),
+            0 => format!("run {}", super::calls::cut(&self.key, 8)),
             pid => format!("pid {pid}"),
         })
     }
@@ -90,7 +90,7 @@ fn row(now: u64, id: &str, runs: &[&Presence], calls: &[Call], questions: &[Ques
     agents().for_each(|agent| strip.add(&agent.strip));
     open().for_each(|call| strip.mark(call.row.started, now, call.kind));
     let current = open().max_by_key(|call| call.row.number);
-    let doing = current.map(|call| format!("{} {}", call.row.tool, dashboard::calls::cut(&call.row.arguments, 120)));
+    let doing = current.map(|call| format!("{} {}", call.row.tool, super::calls::cut(&call.row.arguments, 120)));
     let program = agents().map(|agent| agent.program.clone()).find(|program| !program.is_empty());
     AgentRow {
         id: id.to_owned(),
