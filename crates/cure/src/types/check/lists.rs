@@ -190,7 +190,7 @@ impl Body<'_> {
         for (before, part) in elements.iter().enumerate() {
             let ty = tail(self, before);
             self.record_position(&here, &ty, &Term::Opaque, found.places);
-            let head = self.nested_position(&here, (None, 0), &element, &Term::Opaque, found.places);
+            let head = self.descend(&here, (None, 0), &element, &Term::Opaque, found.places);
             cells.push(self.pattern(part, &head, found));
             here.push((None, 1));
         }

@@ -77,7 +77,7 @@ impl Body<'_> {
         found.tests.push(Formula::le(&one, &term));
         let before = Term::Data(Name::from("Succ"), vec![Term::Int(term.sub(&one))]);
         let nat = crate::resolve::written_types::nat(span);
-        let below = self.nested_position(&at.path, (Some(Name::from("Succ")), 0), &nat, &before, found.places);
+        let below = self.descend(&at.path, (Some(Name::from("Succ")), 0), &nat, &before, found.places);
         Shape::Succ(Box::new(self.pattern(inner, &below, found)))
     }
 }

@@ -161,14 +161,7 @@ impl Body<'_> {
     }
 
     /// A position below another one.
-    pub(super) fn nested_position(
-        &mut self,
-        path: &Path,
-        step: Step,
-        ty: &Ty,
-        parent: &Term,
-        places: &mut Places,
-    ) -> Spot {
+    pub(super) fn descend(&mut self, path: &Path, step: Step, ty: &Ty, parent: &Term, places: &mut Places) -> Spot {
         let mut path = path.clone();
         let (tag, at) = step.clone();
         path.push(step);
@@ -289,7 +282,7 @@ impl Body<'_> {
                     }
                 };
                 let shapes = parts.iter().zip(types).enumerate().map(|(place, (part, ty))| {
-                    let below = self.nested_position(&at.path, (None, place as u16), &ty, term, found.places);
+                    let below = self.descend(&at.path, (None, place as u16), &ty, term, found.places);
                     self.pattern(part, &below, found)
                 });
                 Shape::Tuple(shapes.collect())
@@ -423,7 +416,7 @@ impl Body<'_> {
         let tag = Some(constructor.tag.clone());
         let shapes = parts.iter().zip(&constructor.fields).enumerate().map(|(place, (part, field))| {
             let field = if any { Ty::Any } else { instantiate(field, &types, &empty) };
-            let below = self.nested_position(&at.path, (tag.clone(), place as u16), &field, &at.term, found.places);
+            let below = self.descend(&at.path, (tag.clone(), place as u16), &field, &at.term, found.places);
             self.pattern(part, &below, found)
         });
         Shape::Tagged(constructor.tag.clone(), shapes.collect())
@@ -494,7 +487,7 @@ impl Body<'_> {
                 continue;
             }
             let ty = if any { &Ty::Any } else { &fields[place].1 };
-            let below = self.nested_position(&at.path, (Some(tag.clone()), place as u16), ty, &at.term, found.places);
+            let below = self.descend(&at.path, (Some(tag.clone()), place as u16), ty, &at.term, found.places);
             shapes[place] = self.pattern(part, &below, found);
         }
         Shape::Tagged(tag, shapes)
