@@ -1,4 +1,4 @@
-//! The rooms that faces show ([`project::rooms`]): the log of calls, notable events, the rows of agents, and the rules for what
+//! The rooms that faces show ([`project::dashboard`]): the log of calls, notable events, the rows of agents, and the rules for what
 //! needs a person. [`crate::collect`] collects them.
 
 mod agents;

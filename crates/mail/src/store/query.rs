@@ -156,7 +156,7 @@ pub struct Thread {
 pub struct Search {
     /// The reader.
     pub agent: Option<AgentName>,
-    /// The words, normalized by [`crate::model::words::words`].
+    /// The words, normalized by [`crate::model::search_words::split_words`].
     pub words: BTreeSet<String>,
     pub from: Option<AgentName>,
     pub to: Option<AgentName>,

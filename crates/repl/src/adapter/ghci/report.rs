@@ -1,5 +1,5 @@
 //! Judges an evaluation in GHCi by GHCi's own messages: a program's output does not count. [`super::prompt`] captures
-//! the messages. Without a capture, the text decides ([`super::printed`]).
+//! the messages. Without a capture, the text decides ([`super::output_verdict`]).
 
 use std::borrow::Cow;
 
