@@ -46,7 +46,7 @@ impl BuiltTool {
     }
 
     /// Lets a call that is not done at once become a task.
-    pub(crate) fn as_task(mut self) -> BuiltTool {
+    pub(crate) fn with_task(mut self) -> BuiltTool {
         self.declaration.job_after = Some(Duration::ZERO);
         self
     }
@@ -54,7 +54,7 @@ impl BuiltTool {
     /// Requires clients that know tasks.
     pub(crate) fn only_as_task(mut self) -> BuiltTool {
         self.declaration.tasks_only = true;
-        self.as_task()
+        self.with_task()
     }
 
     /// Builds the tool.

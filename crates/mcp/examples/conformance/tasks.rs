@@ -35,7 +35,7 @@ pub(crate) fn tools() -> Vec<Arc<dyn AnyTool>> {
             "properties": {"seconds": {"type": "integer"}, "label": {"type": "string"}},
             "required": ["seconds"],
         }))
-        .as_task(),
+        .with_task(),
         build_tool("failing_job", "Fails after a while.", |_, _| async {
             tokio::time::sleep(WORK).await;
             Err(ToolError::user("The job failed, as it always does."))
@@ -45,7 +45,7 @@ pub(crate) fn tools() -> Vec<Arc<dyn AnyTool>> {
             tokio::time::sleep(WORK).await;
             panic!("the job broke down, as it always does")
         })
-        .as_task(),
+        .with_task(),
         build_tool("confirm_delete", "Asks before it deletes.", |cx, arguments| async move {
             tokio::time::sleep(WORK).await;
             let file = text(&arguments, "filename");
@@ -55,7 +55,7 @@ pub(crate) fn tools() -> Vec<Arc<dyn AnyTool>> {
         })
         .takes(json!({"type": "object", "properties": {"filename": {"type": "string"}}, "required": ["filename"]}))
         .asks()
-        .as_task(),
+        .with_task(),
         build_tool("multi_input", "Asks two things at once.", |cx, _| async move {
             tokio::time::sleep(WORK).await;
             let fields = json!({"name": {"type": "string"}, "confirm": {"type": "boolean"}});
@@ -64,7 +64,7 @@ pub(crate) fn tools() -> Vec<Arc<dyn AnyTool>> {
             text_result(answers.values().map(|said| field(said, "name")).collect::<Vec<_>>().join(" and "))
         })
         .asks()
-        .as_task(),
+        .with_task(),
         build_tool("test_tool_with_task", "Asks for a name, then works for a while.", |cx, _| async move {
             let asked = form("What is your name?", json!({"name": {"type": "string"}}));
             let answers = cx.ask_all(vec![("user_name".to_owned(), asked)]).await?;
