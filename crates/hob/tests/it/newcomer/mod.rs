@@ -20,7 +20,7 @@ fn piped(project: &TestProject, args: &[&str], text: &str) -> Ran {
     Ran::run(project.command("sh").args(["-c", &script, "sh"]).args(args))
 }
 
-fn check(text: &str, words: &[&str]) {
+fn says(text: &str, words: &[&str]) {
     for word in words {
         assert!(text.contains(word), "`{word}` is not in: {text}");
     }
@@ -33,10 +33,10 @@ fn a_question_that_nobody_sees_names_what_makes_it_seen() {
     assert_eq!(ran.code, Some(8), "{ran:#?}");
     let id = ran.stdout.split(' ').nth(1).unwrap();
     let answer = format!("`hob answer {id}` answers it");
-    check(&ran.stderr, &[&answer, "`hob ask wait ", "`hob questions --watch`"]);
+    says(&ran.stderr, &[&answer, "`hob ask wait ", "`hob questions --watch`"]);
     let ran = project.run(["ask", "confirm", "Deploy?", "--wait", "0"]);
     let id = ran.stdout.split_whitespace().nth(1).unwrap();
-    check(&ran.stderr, &[&format!("`hob answer {id}` answers it, and `hob ask wait {id}` gets the answer")]);
+    says(&ran.stderr, &[&format!("`hob answer {id}` answers it, and `hob ask wait {id}` gets the answer")]);
     assert!(!ran.stderr.contains("No person is watching"), "{ran:#?}");
 }
 
@@ -52,16 +52,16 @@ fn every_line_that_answers_a_question_can_be_typed() {
     for (flag, why) in [("--yes", "it asks for one of its options"), ("--text=x", "it asks for one of its options")] {
         let ran = project.run(["answer", flag]);
         assert_eq!(ran.code, Some(1), "{ran:#?}");
-        check(&ran.stderr, &[why, &format!("`{}`, `{}`", ways[0], ways[1])]);
+        says(&ran.stderr, &[why, &format!("`{}`, `{}`", ways[0], ways[1])]);
     }
     let answered = Ran::run(project.command("sh").args(["-c", ways[1]])).ok();
     assert!(answered.contains("answered by"), "{answered}");
 
     project.run(["ask", "guide", "How?", "--wait", "0"]);
-    check(&project.run(["answer", "--no"]).stderr, &["it asks for a text", " --text '…'`"]);
+    says(&project.run(["answer", "--no"]).stderr, &["it asks for a text", " --text '…'`"]);
     project.run(["answer", "--text", "so"]).ok();
     project.run(["ask", "confirm", "Sure?", "--wait", "0"]);
-    check(&project.run(["answer", "--choose", "a"]).stderr, &["it asks for yes or no", " --yes`, `hob answer "]);
+    says(&project.run(["answer", "--choose", "a"]).stderr, &["it asks for yes or no", " --yes`, `hob answer "]);
 }
 
 #[test]
@@ -81,7 +81,7 @@ fn questions_about_code_that_does_not_load_say_so() {
     for asked in [json!({"kind": "type_at", "at": "src/Area.hs:3:1"}), json!({"kind": "type", "target": "area"})] {
         let answer = peer.call("repl_query", asked);
         assert!(answer.is_error, "{}", answer.text);
-        check(&answer.text, &["The last load failed: src/Area.hs:3:8: error", "repl_reload loads it"]);
+        says(&answer.text, &["The last load failed: src/Area.hs:3:8: error", "repl_reload loads it"]);
         assert!(!answer.text.contains("repl_start"), "{}", answer.text);
     }
     // For a shell, this is a failed evaluation.
@@ -100,9 +100,9 @@ fn a_source_file_that_nobody_loaded_is_named() {
     project.write("A.hs", "module A where\ndouble x = x * 2\n");
     let ran = project.run(["eval", "double 4"]);
     assert_eq!(ran.code, Some(9), "{ran:#?}");
-    check(&ran.stderr, &["Nothing is loaded: `hob call repl_reload --targets A.hs` loads A.hs."]);
+    says(&ran.stderr, &["Nothing is loaded: `hob call repl_reload --targets A.hs` loads A.hs."]);
     let ran = project.run(["call", "repl_reload"]);
-    check(&ran.stdout, &["`hob call repl_reload --targets A.hs` loads A.hs"]);
+    says(&ran.stdout, &["`hob call repl_reload --targets A.hs` loads A.hs"]);
     project.run(["call", "repl_reload", "--targets", "A.hs"]).ok();
     assert_eq!(project.run(["eval", "double 4"]).ok(), "8\n");
 }
@@ -119,7 +119,7 @@ fn cabal_without_a_list_of_packages_says_which_file_to_empty() {
     let ran = project.run(["doctor"]);
     assert_eq!(ran.code, Some(5), "{ran:#?}");
     let doctor = ran.stdout;
-    check(
+    says(
         &doctor,
         &[
             "!! cabal: has no list of packages in",
@@ -127,23 +127,23 @@ fn cabal_without_a_list_of_packages_says_which_file_to_empty() {
             &format!("or make an empty file {}", config.display()),
         ],
     );
-    check(doctor.lines().last().unwrap(), &["1 problem to fix (!!): cabal"]);
+    says(doctor.lines().last().unwrap(), &["1 problem to fix (!!): cabal"]);
     // Cabal itself reports the file's path: not every version uses the XDG directories.
     std::fs::remove_dir_all(project.home().join(".cabal")).unwrap();
     let help = Ran::run(project.command("cabal").arg("--help")).ok();
     let mut help = help.lines().skip_while(|line| !line.contains("configuration file to set defaults")).skip(1);
     let reads = help.next().expect("a path").trim();
-    check(&project.run(["doctor"]).stdout, &[&format!("or make an empty file {reads}")]);
+    says(&project.run(["doctor"]).stdout, &[&format!("or make an empty file {reads}")]);
     std::fs::create_dir(project.home().join(".cabal")).unwrap();
     // An existing file is emptied.
     std::fs::write(&config, "repository there\n  url: http://127.0.0.1:9/\n").unwrap();
-    check(&project.run(["doctor"]).stdout, &[&format!("or empty {}", config.display())]);
+    says(&project.run(["doctor"]).stdout, &[&format!("or empty {}", config.display())]);
     std::fs::remove_file(&config).unwrap();
     let proxy = "http_proxy=http://127.0.0.1:9";
     let ran = project.run(["call", "repl_start", "--profile", "cabal", "--env", proxy]);
     assert_eq!(ran.code, Some(4), "{ran:#?}");
     let empties = format!("`: > {}` empties it", config.display());
-    check(&ran.stderr, &["(7) Failed to connect", "`cabal update`", &empties, "`hob call repl_start --profile ghci`"]);
+    says(&ran.stderr, &["(7) Failed to connect", "`cabal update`", &empties, "`hob call repl_start --profile ghci`"]);
     assert_eq!(ran.stderr.lines().count(), 3, "what cabal said is in a line: {}", ran.stderr);
     std::fs::write(&config, "").unwrap();
     assert!(!project.run(["doctor"]).stdout.contains("list of packages"));
@@ -166,7 +166,7 @@ fn a_mistyped_name_is_a_wrong_command_line_with_the_right_one() {
     let mut peer = project.mcp(&["repl"]);
     peer.initialize();
     let id = peer.start_call("repl_evl", json!({}));
-    check(&peer.response(id).to_string(), &["unknown tool", "did you mean", "repl_eval"]);
+    says(&peer.response(id).to_string(), &["unknown tool", "did you mean", "repl_eval"]);
 }
 
 #[test]
@@ -203,12 +203,12 @@ fn undo_also_removes_what_git_tracks_by_now() {
     let said = project.run(["init", "--undo"]).ok();
     for file in ["hob.toml", ".mcp.json", ".claude/agents/message-listener.md"] {
         let line = "removed, as it did not exist before. Git tracks it: commit that, or `git restore";
-        check(&said, &[&format!("{file}: {line} {file}` brings it back.")]);
+        says(&said, &[&format!("{file}: {line} {file}` brings it back.")]);
         assert!(!project.root().join(file).exists(), "{file}");
     }
-    check(&said, &["CLAUDE.md: restored."]);
+    says(&said, &["CLAUDE.md: restored."]);
     assert_eq!(std::fs::read_to_string(project.root().join("CLAUDE.md")).unwrap(), "# Ours\n");
-    check(&project.run(["init", "--undo"]).ok(), &["Nothing to undo"]);
+    says(&project.run(["init", "--undo"]).ok(), &["Nothing to undo"]);
     // What others wrote since stays.
     commit();
     project.run(["init", "--agent", "claude"]).ok();
@@ -221,8 +221,7 @@ fn undo_also_removes_what_git_tracks_by_now() {
     git(&["add", "-A"]);
     commit();
     let said = project.run(["init", "--undo"]).ok();
-    check(&said, &["hob.toml: changed since, so it was left alone"]);
-    check(&said, &[".mcp.json: changed since, so only what hob wrote"]);
+    says(&said, &["hob.toml: changed since, so it was left alone", ".mcp.json: changed since, so only what hob wrote"]);
     assert_eq!(std::fs::read_to_string(project.root().join("hob.toml")).unwrap(), config);
     let left = std::fs::read_to_string(project.root().join(".mcp.json")).unwrap();
     assert!(left.contains("ours") && !left.contains("hob"), "{left}");
@@ -233,7 +232,7 @@ fn the_last_line_of_doctor_contradicts_no_other() {
     let project = fresh();
     std::fs::create_dir(project.home().join(".claude")).unwrap();
     let said = project.run(["doctor"]).ok();
-    check(&said, &["-- Claude Code: hob is not registered"]);
+    says(&said, &["-- Claude Code: hob is not registered"]);
     assert_eq!(
         said.lines().last(),
         Some("Everything works. Optional, see the lines marked --: Claude Code."),
@@ -244,17 +243,17 @@ fn the_last_line_of_doctor_contradicts_no_other() {
 #[test]
 fn doctor_names_uv_and_the_python_of_the_project() {
     let project = fresh();
-    check(&project.run(["doctor"]).stdout, &[" uv: "]);
+    says(&project.run(["doctor"]).stdout, &[" uv: "]);
     if !has_program("python3") {
         return;
     }
     let made = project.command("python3").args(["-m", "venv", "--without-pip", ".venv"]).status().unwrap();
     assert!(made.success());
-    check(&project.run(["doctor"]).stdout, &["ok Python: Python is that of .venv."]);
+    says(&project.run(["doctor"]).stdout, &["ok Python: Python is that of .venv."]);
     std::fs::remove_dir_all(project.root().join(".venv")).unwrap();
     project.write("uv.lock", "");
     let said = Ran::run(project.hob(["doctor"]).env("PATH", "/usr/bin:/bin")).stdout;
-    check(&said, &["!! uv: missing, for Python sessions of uv projects", "uv.lock"]);
+    says(&said, &["!! uv: missing, for Python sessions of uv projects", "uv.lock"]);
 }
 
 #[test]
@@ -264,18 +263,18 @@ fn a_shell_is_told_of_commands_and_flags() {
     let ran =
         project.run(["call", "repl_eval", "--code", "echo 'repl_wait {\"eval\": 1}'; sleep 600", "--wait-ms", "300"]);
     assert_eq!(ran.code, Some(11), "{ran:#?}");
-    check(
+    says(
         &ran.stdout,
         &["repl_wait {\"eval\": 1}\n", "`hob call repl_wait --eval 1`", "`hob call repl_interrupt --eval 1`"],
     );
     project.run(["call", "repl_interrupt"]).ok();
     let ran = project.run(["call", "repl_eval", "--session", "other", "--profile", "cobol", "--code", "1"]);
-    check(&ran.stderr, &["Name one of those in `--profile`"]);
+    says(&ran.stderr, &["Name one of those in `--profile`"]);
     let ran = project.run(["call", "repl_wait", "--session", "nowhere"]);
-    check(&ran.stderr, &["`hob call repl_list`", "`hob call repl_start`"]);
+    says(&ran.stderr, &["`hob call repl_list`", "`hob call repl_start`"]);
     project.run(["quickstart", "--name", "ann", "--role", "dev"]).ok();
     let ran = project.run(["call", "send_message", "--to", "bob", "--content", "hi"]);
-    check(&ran.stderr, &["`hob agents` and `hob group list` show all names"]);
+    says(&ran.stderr, &["`hob agents` and `hob group list` show all names"]);
 }
 
 #[test]
@@ -302,7 +301,7 @@ fn code_behind_other_code_says_so_while_it_waits() {
     let mut waiting = hob.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let mut said = String::new();
     BufReader::new(waiting.stderr.as_mut().unwrap()).read_line(&mut said).unwrap();
-    check(&said, &["It waits behind #1 (`sleep 600`, running)", "`hob call repl_interrupt --eval 1` ends that one"]);
+    says(&said, &["It waits behind #1 (`sleep 600`, running)", "`hob call repl_interrupt --eval 1` ends that one"]);
     project.run(["call", "repl_interrupt", "--eval", "1"]).ok();
     assert_eq!(waiting.wait_with_output().unwrap().stdout, b"done\n");
 }
@@ -341,13 +340,13 @@ fn output_is_shown_as_it_comes_and_code_ends_with_its_reader() {
 fn what_a_person_reads_names_what_a_person_types() {
     let project = fresh();
     let ran = project.run(["eval", "--session", "a b", "1"]);
-    check(&ran.stderr, &["letters, digits", "in `--session`"]);
+    says(&ran.stderr, &["letters, digits", "in `--session`"]);
     project.run(["eval", "--profile", "bash", "--wait", "0", "sleep 600"]);
-    check(&project.run(["call", "repl_list"]).ok(), &["`hob call repl_interrupt --eval 1` ends it"]);
+    says(&project.run(["call", "repl_list"]).ok(), &["`hob call repl_interrupt --eval 1` ends it"]);
     let ran = project.run(["call", "repl_query", "type", "cube"]);
-    check(&ran.stderr, &["For example: hob call repl_query --kind"]);
+    says(&ran.stderr, &["For example: hob call repl_query --kind"]);
     let ran = project.run(["eval", "--profile", "python", "1"]);
-    check(&ran.stderr, &["Give another name in `--session`", "leave `--profile`"]);
+    says(&ran.stderr, &["Give another name in `--session`", "leave `--profile`"]);
 }
 
 #[test]
@@ -365,15 +364,15 @@ fn an_answer_of_old_code_says_so() {
     let stale = "Shape.hs has changed since it was loaded: `hob call repl_reload` loads it.";
     let ran = eval("area");
     assert_eq!(ran.stdout, "1\n");
-    check(&ran.stderr, &[stale]);
+    says(&ran.stderr, &[stale]);
     assert_eq!(eval("area").stderr, "", "told once for each change");
-    check(&eval("side").stderr, &[stale]);
+    says(&eval("side").stderr, &[stale]);
     project.run(["call", "repl_reload"]).ok();
     let ran = eval("area + side");
     assert_eq!((ran.stdout.as_str(), ran.stderr.as_str()), ("5\n", ""));
     project.write("Shape.hs", "module Shape where\n\narea :: Int\narea = \n");
     project.run(["call", "repl_reload"]);
-    check(&eval("side").stderr, &["The last load failed: Shape.hs:", "`hob call repl_diagnostics` has every message"]);
+    says(&eval("side").stderr, &["The last load failed: Shape.hs:", "`hob call repl_diagnostics` has every message"]);
 }
 
 #[test]
@@ -405,10 +404,10 @@ fn a_tool_takes_the_beginning_of_an_id_too() {
     let id = sent["message_id"].as_str().unwrap();
     let start = &id[..id.len() - 4];
     let call = |tool: &str, args: &[&str]| project.run([&["call", tool], args, &["--as", "bob"]].concat()).ok();
-    check(&call("get_thread", &["--id", start]), &["| one"]);
-    check(&call("delivery_status", &["--id", &start["msg_".len()..]]), &[id]);
-    check(&call("send_message", &["--reply-to", start, "--content", "two"]), &["delivered"]);
-    check(&call("ack_message", &["--ids", start]), &[id, "acked"]);
+    says(&call("get_thread", &["--id", start]), &["| one"]);
+    says(&call("delivery_status", &["--id", &start["msg_".len()..]]), &[id]);
+    says(&call("send_message", &["--reply-to", start, "--content", "two"]), &["delivered"]);
+    says(&call("ack_message", &["--ids", start]), &[id, "acked"]);
 }
 
 #[test]
@@ -420,7 +419,7 @@ fn code_that_has_not_begun_is_withdrawn_with_its_command() {
         let mut waiting = hob.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         let mut said = String::new();
         BufReader::new(waiting.stderr.as_mut().unwrap()).read_line(&mut said).unwrap();
-        check(&said, &["It waits behind #1"]);
+        says(&said, &["It waits behind #1"]);
         Command::new("kill").args([signal, &waiting.id().to_string()]).status().unwrap();
         assert_eq!(waiting.wait().unwrap().code(), Some(10), "{signal}");
     }
@@ -428,7 +427,7 @@ fn code_that_has_not_begun_is_withdrawn_with_its_command() {
     let queued = project.run(["eval", "--wait", "0", "--json", "touch ran"]);
     let queued: Value = serde_json::from_str(&queued.stdout).unwrap();
     let withdrawn = project.run(["call", "repl_interrupt", "--eval", &queued["eval"].to_string()]).ok();
-    check(&withdrawn, &["interrupted", "It was withdrawn before it began.", "the running evaluation continues"]);
+    says(&withdrawn, &["interrupted", "It was withdrawn before it began.", "the running evaluation continues"]);
     project.run(["call", "repl_interrupt"]).ok();
     project.run(["eval", "true"]).ok();
     assert!(!project.root().join("ran").exists());
@@ -445,12 +444,12 @@ fn a_daemon_that_was_killed_did_not_just_end() {
     let before = number("true");
     kill_hard(project.daemon_pid().unwrap());
     until("the daemon to end", || project.daemon_pid().is_none().then_some(()));
-    check(&project.run(["status"]).ok(), &["the last one was killed or crashed", "/log"]);
+    says(&project.run(["status"]).ok(), &["the last one was killed or crashed", "/log"]);
     project.run(["call", "repl_start", "--profile", "bash"]).ok();
     let after = number("true");
     assert!(after > before && after <= before + 8, "{before} {after}");
     project.run(["stop"]).ok();
-    check(&project.run(["status"]).ok(), &["No daemon is running for", "it starts on demand"]);
+    says(&project.run(["status"]).ok(), &["No daemon is running for", "it starts on demand"]);
 }
 
 #[test]
@@ -459,7 +458,7 @@ fn a_restart_that_repeats_nothing_says_why() {
     project.run(["call", "repl_start", "--profile", "bash"]).ok();
     project.run(["eval", "echo effect"]).ok();
     let said = project.run(["call", "repl_restart", "--replay", "definitions"]).ok();
-    check(&said, &["Nothing was evaluated again", "Code with other effects is not repeated"]);
+    says(&said, &["Nothing was evaluated again", "Code with other effects is not repeated"]);
 }
 
 #[test]
@@ -478,7 +477,7 @@ fn a_stop_is_no_fault_of_what_ran() {
     let said = waiting.wait_with_output().unwrap();
     let (code, said) = (said.status.code(), String::from_utf8_lossy(&said.stderr).into_owned());
     assert_eq!(code, Some(12), "{said}");
-    check(&said, &["The session ended: it was stopped"]);
+    says(&said, &["The session ended: it was stopped"]);
     assert!(!said.contains("signal: ") || said.contains("and no error"), "{said}");
 }
 
@@ -489,7 +488,7 @@ fn tools_that_are_not_listed_are_found() {
     peer.initialize();
     let answer = peer.call("more_tools", json!({}));
     assert!(!answer.is_error, "{}", answer.text);
-    check(&answer.text, &["Toolsets with more tools", "repl: ", "cure: "]);
+    says(&answer.text, &["Toolsets with more tools", "repl: ", "cure: "]);
     let answer = peer.call("more_tools", json!({"toolset": "repls"}));
     assert!(
         answer.is_error && answer.text.contains("\"repls\"") && answer.text.contains("\"repl\""),

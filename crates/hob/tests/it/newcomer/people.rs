@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use testkit::TestProject;
 
-use super::check;
+use super::says;
 use crate::fresh;
 
 fn with_agents(names: &[(&str, &str)]) -> TestProject {
@@ -24,11 +24,11 @@ fn who_waits_is_shown_what_is_most_urgent() {
     for (priority, text) in [("low", "later"), ("normal", "first"), ("critical", "now"), ("high", "soon")] {
         project.run(["send", "--to", "ann", "--priority", priority, text]).ok();
     }
-    check(&project.run(["wait", "--timeout", "60"]).ok(), &["critical: \"now\""]);
+    says(&project.run(["wait", "--timeout", "60"]).ok(), &["critical: \"now\""]);
     assert_eq!(json_of(&project, &["wait", "--timeout", "60"])["preview"], "now");
     project.run(["inbox", "--take", "--limit", "1"]).ok();
     project.run(["inbox", "--take", "--limit", "1"]).ok();
-    check(&project.run(["wait", "--timeout", "60", "--priority", "normal"]).ok(), &["\"first\""]);
+    says(&project.run(["wait", "--timeout", "60", "--priority", "normal"]).ok(), &["\"first\""]);
 }
 
 #[test]
@@ -40,14 +40,14 @@ fn mail_without_a_text_is_not_sent() {
     {
         let ran = project.run(args);
         assert_eq!(ran.code, Some(2), "{ran:#?}");
-        check(&ran.stderr, &["the message is empty and was not sent", "`--file FILE`"]);
+        says(&ran.stderr, &["the message is empty and was not sent", "`--file FILE`"]);
     }
     for (tool, args) in [("send_message", &["--to", "bob"][..]), ("broadcast_message", &[])] {
         let ran = project.run([&["call", tool, "--content", "\n", "--as", "ann"], args].concat());
         assert_eq!(ran.code, Some(4), "{ran:#?}");
-        check(&ran.stderr, &["The message has no text.", "Write in `--content` all that the reader needs"]);
+        says(&ran.stderr, &["The message has no text.", "Write in `--content` all that the reader needs"]);
     }
-    check(&project.run(["inbox", "--as", "bob"]).ok(), &["No messages"]);
+    says(&project.run(["inbox", "--as", "bob"]).ok(), &["No messages"]);
 }
 
 #[test]
@@ -56,13 +56,13 @@ fn a_priority_that_there_is_not_is_told_the_nearest() {
     for args in [&["send", "--to", "bob", "x", "-p", "urgent"][..], &["wait", "--priority", "urgent"]] {
         let ran = project.run(args);
         assert_eq!(ran.code, Some(2), "{ran:#?}");
-        check(&ran.stderr, &["critical, high, normal, low", "a similar value exists: 'critical'"]);
+        says(&ran.stderr, &["critical, high, normal, low", "a similar value exists: 'critical'"]);
     }
     let mut peer = project.mcp(&["mail"]);
     peer.initialize();
     let answer = peer.call("send_message", json!({"to": "bob", "content": "x", "priority": "urgent"}));
     assert!(answer.is_error, "{}", answer.text);
-    check(
+    says(
         &answer.text,
         &["no priority \"urgent\"", "`critical`, `high`, `normal` or `low`", "the nearest is `critical`"],
     );
@@ -74,13 +74,13 @@ fn what_was_rejected_is_not_acked_in_silence() {
     let sent = json_of(&project, &["send", "--as", "ann", "--to", "bob", "do it"]);
     let id = sent["message_id"].as_str().unwrap();
     project.run(["inbox", "--take", "--as", "bob"]).ok();
-    check(&project.run(["ack", "--reject", id, "--as", "bob"]).ok(), &["rejected"]);
+    says(&project.run(["ack", "--reject", id, "--as", "bob"]).ok(), &["rejected"]);
     let ran = project.run(["ack", id, "--as", "bob"]);
     assert_eq!(ran.code, Some(4), "{ran:#?}");
-    check(&ran.stdout, &["rejected before, and stays so"]);
-    check(&ran.stderr, &["already settled, so unchanged", "`hob reply ID TEXT`"]);
+    says(&ran.stdout, &["rejected before, and stays so"]);
+    says(&ran.stderr, &["already settled, so unchanged", "`hob reply ID TEXT`"]);
     // Repeating the same answer succeeds.
-    check(&project.run(["ack", "--reject", id, "--as", "bob"]).ok(), &["rejected"]);
+    says(&project.run(["ack", "--reject", id, "--as", "bob"]).ok(), &["rejected"]);
 }
 
 #[test]
@@ -91,19 +91,19 @@ fn a_member_by_its_role_is_not_removed_in_silence() {
     group(&["add", "backend", "role:dev"]).ok();
     let ran = group(&["remove", "backend", "bob"]);
     assert_eq!(ran.code, Some(4), "{ran:#?}");
-    check(
+    says(
         &ran.stderr,
         &["bob is not a direct member of backend: it is reached by its role dev", "`hob group remove` with role:dev"],
     );
     let ran = group(&["remove", "backend", "dev"]);
     assert_eq!(ran.code, Some(4), "{ran:#?}");
-    check(&ran.stderr, &["In backend, dev is a role, and no agent"]);
-    check(&group(&["show", "backend"]).ok(), &["role dev"]);
-    check(&group(&["remove", "backend", "role:dev"]).ok(), &["removed: role dev"]);
+    says(&ran.stderr, &["In backend, dev is a role, and no agent"]);
+    says(&group(&["show", "backend"]).ok(), &["role dev"]);
+    says(&group(&["remove", "backend", "role:dev"]).ok(), &["removed: role dev"]);
     group(&["add", "backend", "--role", "dev"]).ok();
-    check(&group(&["remove", "backend", "dev", "--role"]).ok(), &["removed: role dev"]);
+    says(&group(&["remove", "backend", "dev", "--role"]).ok(), &["removed: role dev"]);
     // Removing someone who is not a member changes nothing.
-    check(&group(&["remove", "backend", "bob"]).ok(), &["it was so already"]);
+    says(&group(&["remove", "backend", "bob"]).ok(), &["it was so already"]);
 }
 
 #[test]
@@ -117,7 +117,7 @@ fn a_list_of_all_questions_has_the_answers() {
         project.run([args, &["--wait", "0"]].concat());
         project.run([&["answer"], answer, &["--note", "since it rains"]].concat()).ok();
         let all = project.run(["questions", "--all"]).ok();
-        check(&all, &[said, "note: \"since it rains\""]);
+        says(&all, &[said, "note: \"since it rains\""]);
     }
 }
 
@@ -128,13 +128,13 @@ fn a_beginning_of_a_questions_id_is_enough() {
     ask("One?");
     let questions = json_of(&project, &["questions"]);
     let id = questions[0]["question"].as_str().unwrap().to_owned();
-    check(&project.run(["answer", &id[..4], "--yes"]).ok(), &[&id, "answered by"]);
+    says(&project.run(["answer", &id[..4], "--yes"]).ok(), &[&id, "answered by"]);
     ask("Two?");
     ask("Three?");
     let ran = project.run(["answer", "q_", "--yes"]);
     assert_ne!(ran.code, Some(0), "{ran:#?}");
     let ran = project.run(["answer", "nothing", "--yes"]);
-    check(&ran.stderr, &["unknown question `nothing`"]);
+    says(&ran.stderr, &["unknown question `nothing`"]);
 }
 
 #[test]
@@ -145,12 +145,12 @@ fn suggestions_can_be_picked() {
     let shown = project.run(["questions"]).ok();
     let ways: Vec<&str> = shown.lines().map(str::trim).filter(|line| line.starts_with("hob answer ")).collect();
     assert_eq!(ways.len(), 3, "{shown}");
-    check(ways[1], &["--choose 'mend the program'"]);
+    says(ways[1], &["--choose 'mend the program'"]);
     let said = testkit::Ran::run(project.command("sh").args(["-c", ways[1]])).ok();
-    check(&said, &["guidance: \"mend the program\""]);
+    says(&said, &["guidance: \"mend the program\""]);
     // A free text is a valid answer too.
     project.run([&asked[..], &["--suggestions", r#"["mend the test"]"#]].concat());
-    check(&project.run(["answer", "--text", "delete it"]).ok(), &["guidance: \"delete it\""]);
+    says(&project.run(["answer", "--text", "delete it"]).ok(), &["guidance: \"delete it\""]);
 }
 
 #[test]
@@ -158,7 +158,7 @@ fn a_group_is_made_in_anothers_name() {
     let project = with_agents(&[("ann", "dev"), ("bob", "dev")]);
     project.run(["group", "create", "backend", "--as", "bob", "--description", "servers"]).ok();
     project.run(["group", "add", "backend", "ann", "--as", "bob"]).ok();
-    check(&project.run(["group", "--as", "ann", "show", "backend"]).ok(), &["backend", "ann", "servers"]);
+    says(&project.run(["group", "--as", "ann", "show", "backend"]).ok(), &["backend", "ann", "servers"]);
 }
 
 #[test]
@@ -166,7 +166,7 @@ fn a_registration_in_a_shell_names_commands() {
     let project = with_agents(&[("ann", "dev"), ("bob", "dev")]);
     project.run(["send", "--as", "bob", "--to", "ann", "hello"]).ok();
     let said = project.run(["quickstart", "--name", "ann", "--role", "dev"]).ok();
-    check(&said, &["1 message waits for you: `hob inbox`."]);
+    says(&said, &["1 message waits for you: `hob inbox`."]);
 }
 
 #[test]
@@ -182,7 +182,7 @@ fn a_token_is_that_of_the_named_agent() {
         let ran = token(args);
         assert_eq!((ran.code, ran.stdout.as_str()), (Some(4), ""), "{ran:#?}");
         let hints = ["Nearest: planner. `hob agents`", "`hob quickstart --name plannr --role ROLE`"];
-        check(&ran.stderr, &["There is no agent \"plannr\".", hints[0], hints[1]]);
+        says(&ran.stderr, &["There is no agent \"plannr\".", hints[0], hints[1]]);
     }
     // Nothing ignores a second name.
     for args in [&["rename", "planner", "lead"][..], &["forget", "planner"], &["token", "planner"]] {

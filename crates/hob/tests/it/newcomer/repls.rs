@@ -7,7 +7,7 @@ use std::process::Stdio;
 use serde_json::{Value, json};
 use testkit::{Ran, TestProject, has_program, has_version, until};
 
-use super::check;
+use super::says;
 use crate::fresh;
 
 /// Starts a GHCi session that has loaded a module.
@@ -29,13 +29,13 @@ fn a_list_of_messages_says_what_has_changed_since() {
     assert!(!listed().contains("changed"), "{}", listed());
     project.write("Shape.hs", "module Shape where\n\narea :: Int\narea = \n");
     for _ in 0..2 {
-        check(&listed(), &["no errors", "Shape.hs has changed since it was loaded: `hob call repl_reload` loads it."]);
+        says(&listed(), &["no errors", "Shape.hs has changed since it was loaded: `hob call repl_reload` loads it."]);
     }
     project.run(["call", "repl_reload"]);
     assert!(!listed().contains("changed"), "{}", listed());
     // Code that never compiled is checked too.
     project.write("Shape.hs", "module Shape where\n\narea :: Int\narea = 2\n");
-    check(&listed(), &["1 error", "Shape.hs has changed since"]);
+    says(&listed(), &["1 error", "Shape.hs has changed since"]);
 }
 
 #[test]
@@ -50,7 +50,7 @@ fn a_session_that_starts_on_broken_code_says_where_it_is_broken() {
     // The first evaluation, and each that misses a name.
     for code in ["1 + 1", "area", "import Area"] {
         let ran = project.run(["eval", code]);
-        check(&ran.stderr, &[failed, "`hob call repl_reload` loads it; `hob call repl_diagnostics` has every message"]);
+        says(&ran.stderr, &[failed, "`hob call repl_reload` loads it; `hob call repl_diagnostics` has every message"]);
         assert_eq!(ran.stderr.matches("The last load failed").count(), 1, "{}", ran.stderr);
     }
     assert_eq!(project.run(["eval", "2 + 2"]).stderr, "");
@@ -69,9 +69,9 @@ fn a_description_that_has_changed_needs_a_restart() {
     project.write("src/Volume.hs", "module Volume where\n\nvolume :: Int\nvolume = 3\n");
     let says_so = "two.cabal has changed since the session started, and no reload reads that: `hob call repl_restart --replay \
                    definitions` starts it again.";
-    check(&project.run(["call", "repl_reload"]).ok(), &[says_so]);
-    check(&project.run(["eval", "volume"]).stderr, &[says_so]);
-    check(&project.run(["call", "repl_diagnostics"]).ok(), &[says_so]);
+    says(&project.run(["call", "repl_reload"]).ok(), &[says_so]);
+    says(&project.run(["eval", "volume"]).stderr, &[says_so]);
+    says(&project.run(["call", "repl_diagnostics"]).ok(), &[says_so]);
     project.run(["call", "repl_restart", "--replay", "definitions", "--wait-ms", "50000"]).ok();
     assert_eq!(project.run(["eval", "import Volume\nvolume"]).ok(), "3\n");
     let ran = project.run(["call", "repl_reload"]).ok();
@@ -86,7 +86,7 @@ fn the_session_of_yesterday_is_of_the_same_profile() {
     project.run(["stop"]).ok();
     let ran = project.run(["eval", "echo $((2+2))"]);
     assert_eq!(ran.stdout, "4\n", "{ran:#?}");
-    check(&ran.stderr, &["of profile `bash`, the same as under the previous daemon"]);
+    says(&ran.stderr, &["of profile `bash`, the same as under the previous daemon"]);
 }
 
 #[test]
@@ -99,17 +99,17 @@ fn behind_a_program_that_waits_for_input_nobody_waits() {
     // The longest possible wait: the answer arrives at once.
     let answer = peer.call("repl_eval", json!({"code": "echo next", "wait_ms": 50_000}));
     assert_eq!(answer.structured["status"], "queued", "{}", answer.text);
-    check(&answer.text, &["queued behind #1", "waiting for input", "#1 first: answer with repl_input {\"eval\": 1"]);
+    says(&answer.text, &["queued behind #1", "waiting for input", "#1 first: answer with repl_input {\"eval\": 1"]);
     let mut hob = project.hob(["eval", "echo third"]);
     let mut waiting = hob.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let (mut said, mut stderr) = (String::new(), BufReader::new(waiting.stderr.take().unwrap()));
     stderr.read_line(&mut said).unwrap();
     let answers =
         "`hob call repl_input --eval 1 --text $'LINE\\n'` answers it, `hob call repl_interrupt --eval 1` ends that one";
-    check(&said, &["It waits behind #1 (`read x; echo got $x`, waiting for input)", answers]);
+    says(&said, &["It waits behind #1 (`read x; echo got $x`, waiting for input)", answers]);
     project.run(["call", "repl_input", "--eval", "1", "--text", "typed\n"]).ok();
     assert_eq!(waiting.wait_with_output().unwrap().stdout, b"third\n");
-    check(&project.run(["call", "repl_wait", "--eval", "1"]).ok(), &["got typed"]);
+    says(&project.run(["call", "repl_wait", "--eval", "1"]).ok(), &["got typed"]);
     let mut rest = String::new();
     stderr.read_to_string(&mut rest).unwrap();
     assert!(!rest.contains("waiting for input"), "told once: {said}{rest}");
@@ -179,7 +179,7 @@ fn a_person_types_for_a_program_that_waits() {
     assert!(shown.contains("ann is 7\n") && shown.ends_with("exit 0\n"), "{shown}");
     // hob prints a hint for a program without a prompt; Ctrl-D leaves it running, with a hint on how to continue.
     let shown = type_for("[(b'your typing goes to the program', b'\\x04')]", "read x; echo $x");
-    check(&shown, &["[waiting for input: your typing goes to the program", "`hob call repl_input --eval 2", "exit 11"]);
+    says(&shown, &["[waiting for input: your typing goes to the program", "`hob call repl_input --eval 2", "exit 11"]);
     project.run(["call", "repl_interrupt"]).ok();
     // Ctrl-C interrupts it.
     let shown = type_for("[(b'your typing goes to the program', b'\\x03')]", "read x; echo $x");

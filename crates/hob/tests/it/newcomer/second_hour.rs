@@ -6,7 +6,7 @@ use std::process::Stdio;
 use serde_json::{Value, json};
 use testkit::{Ran, has_program, has_version};
 
-use super::check;
+use super::says;
 use crate::fresh;
 
 #[test]
@@ -51,7 +51,7 @@ fn a_program_that_never_comes_to_its_prompt_is_told_of() {
     let mut said = String::new();
     BufReader::new(waiting.stderr.as_mut().unwrap()).read_line(&mut said).unwrap();
     let way = "`hob call repl_stop` ends it";
-    check(
+    says(
         &said,
         &["The session is still starting (`mine`, for ", "the last output of its program: `no prompt here`", way],
     );
@@ -59,7 +59,7 @@ fn a_program_that_never_comes_to_its_prompt_is_told_of() {
     let mut peer = project.mcp(&["repl"]);
     peer.initialize();
     let answer = peer.call("repl_wait", json!({"eval": 1, "wait_ms": 1}));
-    check(
+    says(
         &answer.text,
         &["`mine`, starting for ", "it printed `no prompt here`", "repl_stop {\"session\": \"main\"} ends"],
     );
@@ -79,7 +79,7 @@ fn every_page_names_the_toolsets_that_agents_get() {
     let quoted: Vec<String> =
         cores.split(", ").flat_map(|name| name.split(" and ")).map(|name| format!("`{name}`")).collect();
     let [first @ .., last] = quoted.as_slice() else { panic!("{quoted:?}") };
-    check(page, &[&format!("the core of {} and {last}, and `more_tools`", first.join(", "))]);
+    says(page, &[&format!("the core of {} and {last}, and `more_tools`", first.join(", "))]);
 }
 
 #[test]
@@ -94,7 +94,7 @@ fn status_warns_of_a_file_that_no_daemon_could_start_with() {
     };
     write("[repl]\nidle = \"soon\"\n");
     let said = project.run(["status"]).ok();
-    check(
+    says(
         &said,
         &[
             "hob.toml has changed since",
@@ -104,7 +104,7 @@ fn status_warns_of_a_file_that_no_daemon_could_start_with() {
     );
     assert!(!said.contains("the next call starts one"), "{said}");
     write("[repl]\nidle = \"2h\"\n");
-    check(&project.run(["status"]).ok(), &["run `hob stop`; the next call starts one that reads it"]);
+    says(&project.run(["status"]).ok(), &["run `hob stop`; the next call starts one that reads it"]);
     // The pending items of an ended session are not shown.
     project.run(["call", "repl_stop"]).ok();
     let said = project.run(["status"]).ok();
@@ -124,9 +124,9 @@ fn a_table_that_stands_there_already_is_named_with_its_line() {
     let ran = project.run(["eval", "true"]);
     let stands = format!("line {second}: `[repl]` is already at line {first}: move the lines below this one there");
     assert!(ran.code != Some(0), "{ran:#?}");
-    check(&ran.stderr, &[&stands]);
+    says(&ran.stderr, &[&stands]);
     std::fs::write(&path, "[repl]\nidle = \"1h\"\nprofile = \"bash\"\nidle = \"2h\"\n").unwrap();
-    check(&project.run(["eval", "true"]).stderr, &["line 4: `idle` is already at line 2: keep one of the two"]);
+    says(&project.run(["eval", "true"]).stderr, &["line 4: `idle` is already at line 2: keep one of the two"]);
 }
 
 #[test]
@@ -145,7 +145,7 @@ fn a_name_of_a_component_that_is_not_loaded_says_where_it_is() {
     let ran = project.run(["eval", "main"]);
     assert_eq!(ran.code, Some(9), "{ran:#?}");
     let start = "`hob call repl_start --session app --component exe:app` loads it.";
-    check(&ran.stderr, &["main is in exe:app, which is not loaded: ", start]);
+    says(&ran.stderr, &["main is in exe:app, which is not loaded: ", start]);
     let ran = project.run(["eval", "nowhereAtAll"]);
     assert!(!ran.stderr.contains("exe:app"), "{ran:#?}");
     project.run(["call", "repl_start", "--session", "app", "--component", "exe:app"]).ok();
@@ -153,28 +153,28 @@ fn a_name_of_a_component_that_is_not_loaded_says_where_it_is() {
     // A session that failed to start has no messages, and reports the reason.
     let ran = project.run(["call", "repl_start", "--session", "wrong", "--component", "exe:ap"]);
     let first = ran.stderr.lines().next().unwrap_or_default();
-    check(first, &["There is no component `exe:ap`; there are:", "Did you mean \"exe:app\"?"]);
+    says(first, &["There is no component `exe:ap`; there are:", "Did you mean \"exe:app\"?"]);
     let ran = project.run(["call", "repl_diagnostics", "--session", "wrong"]);
     assert_eq!(ran.code, Some(4), "{ran:#?}");
-    check(&ran.stderr, &["did not start", "There is no component `exe:ap`", "Fix that and call `hob call repl_start`"]);
+    says(&ran.stderr, &["did not start", "There is no component `exe:ap`", "Fix that and call `hob call repl_start`"]);
 }
 
 #[test]
 fn a_program_that_waits_for_a_line_is_answered_with_its_end() {
     let project = fresh();
     let ran = project.run(["call", "repl_eval", "--profile", "bash", "--code", "read x", "--wait-ms", "20000"]);
-    check(&ran.stdout, &["`hob call repl_input --eval 1 --text $'LINE\\n'`"]);
-    check(&project.run(["call", "repl_list"]).ok(), &["`hob call repl_input --eval 1 --text $'LINE\\n'`"]);
+    says(&ran.stdout, &["`hob call repl_input --eval 1 --text $'LINE\\n'`"]);
+    says(&project.run(["call", "repl_list"]).ok(), &["`hob call repl_input --eval 1 --text $'LINE\\n'`"]);
     let script = "\"$HOB\" call repl_input --eval 1 --text $'LINE\\n'; \"$HOB\" eval 'echo \"<$x>\"'";
     let ran = Ran::run(project.command("bash").args(["-c", script]).env("HOB", env!("CARGO_BIN_EXE_hob"))).ok();
-    check(&ran, &["<LINE>"]);
+    says(&ran, &["<LINE>"]);
 }
 
 #[test]
 fn a_rule_that_waits_for_a_grant_is_no_rule_in_force() {
     let project = fresh();
     let said = project.run(["policy", "check"]).ok();
-    check(
+    says(
         &said,
         &["hob-policy.toml does not exist, and no rule of this project is in force.", "[[rule]]", "decide = \"deny\""],
     );
@@ -193,7 +193,7 @@ fn a_rule_that_waits_for_a_grant_is_no_rule_in_force() {
         "tests.toml",
         &format!("[[test]]\nname = \"looking\"\nexpect = \"allow\"\nevent = {}\n", inline(&event)),
     );
-    check(
+    says(
         &project.run(["policy", "test", "tests.toml"]).ok(),
         &["looking: rule look is not in force until `hob trust`", "1 of 1 tests passed."],
     );
@@ -210,11 +210,11 @@ fn inline(json: &str) -> String {
 #[test]
 fn help_names_what_hooks_run_and_where_code_comes_from() {
     let project = fresh();
-    check(&project.run(["help"]).ok(), &["\n  hook "]);
+    says(&project.run(["help"]).ok(), &["\n  hook "]);
     for args in [&["help", "hook"][..], &["hook", "--help"]] {
-        check(&project.run(args).ok(), &["`hob hooks install`", "usage: hob hook EVENT"]);
+        says(&project.run(args).ok(), &["`hob hooks install`", "usage: hob hook EVENT"]);
     }
-    check(&project.run(["help", "eval"]).ok(), &["read from stdin if it is `-` or omitted; required at a terminal"]);
+    says(&project.run(["help", "eval"]).ok(), &["read from stdin if it is `-` or omitted; required at a terminal"]);
 }
 
 #[test]
@@ -227,7 +227,7 @@ fn several_open_questions_are_named() {
     let ids: Vec<&str> = questions.as_array().unwrap().iter().filter_map(|one| one["question"].as_str()).collect();
     let ran = project.run(["answer", "--yes"]);
     assert_ne!(ran.code, Some(0), "{ran:#?}");
-    check(&ran.stderr, &["2 questions are open: name one of ", ids[0], ids[1]]);
+    says(&ran.stderr, &["2 questions are open: name one of ", ids[0], ids[1]]);
     // At a terminal, Esc leaves at once, and an invalid id is reported.
     let at_a_terminal = |typed: &str| {
         project.write("typed", typed);
@@ -243,7 +243,7 @@ fn several_open_questions_are_named() {
         Ran::run(project.command("python3").args(["-c", &script])).ok()
     };
     if has_program("python3") {
-        check(&at_a_terminal("\x1b"), &["No answer was sent; all questions stay open."]);
-        check(&at_a_terminal("yes\n"), &["no question's id begins with `yes`", "`hob questions` lists the open ones"]);
+        says(&at_a_terminal("\x1b"), &["No answer was sent; all questions stay open."]);
+        says(&at_a_terminal("yes\n"), &["no question's id begins with `yes`", "`hob questions` lists the open ones"]);
     }
 }
