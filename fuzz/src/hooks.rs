@@ -73,7 +73,7 @@ pub fn hook(data: &[u8]) {
         let may_block = fail != Fail::Open && agent.row(&event.name).is_some_and(hooks::agents::Row::is_gate);
         assert!(failed.exit == 0 || (failed.exit == 2 && may_block), "{failed:?}");
     }
-    let _ = hooks::person::asking(&event, raw, "why");
+    let _ = hooks::person_questions::asking(&event, raw, "why");
 }
 
 /// A text for a shell.

@@ -24,7 +24,7 @@ pub struct Control {
 pub enum ControlError {
     #[error(transparent)]
     Connect(#[from] ConnectError),
-    #[error("the daemon went away before it answered {method}; {}", after(method))]
+    #[error("the daemon went away before it answered {method}; {}", lost_answer_advice(method))]
     Lost { method: String },
     #[error("{message}")]
     Refused { method: String, code: i64, message: String, data: Option<Box<Value>> },
@@ -33,7 +33,7 @@ pub enum ControlError {
 }
 
 /// Returns the advice about a lost answer.
-fn after(method: &str) -> &'static str {
+fn lost_answer_advice(method: &str) -> &'static str {
     match method {
         "tools/call" => {
             "the call may have run, wholly or in part: before you repeat it, which starts a new daemon, make sure that \
@@ -64,16 +64,16 @@ impl Control {
 
     /// Connects to a running daemon; `Ok(None)` when none runs.
     pub fn connect(project: &Project, hello: &Hello) -> Result<Option<Control>, ConnectError> {
-        Ok(connect(project, hello)?.map(Control::over))
+        Ok(connect(project, hello)?.map(Control::from_connection))
     }
 
     /// Connects, and starts the daemon where none runs.
     pub fn connect_or_start(project: &Project, hello: &Hello) -> Result<Control, ConnectError> {
-        Ok(Control::over(connect_or_start(project, hello)?))
+        Ok(Control::from_connection(connect_or_start(project, hello)?))
     }
 
     /// Wraps a connection whose hello had the role `control`.
-    pub fn over(connection: Connection) -> Control {
+    pub fn from_connection(connection: Connection) -> Control {
         Control { connection, last_id: 0 }
     }
 
@@ -326,7 +326,7 @@ mod tests {
             asked
         });
         let ack = HelloAck::accepted(1, "life");
-        (Control::over(Connection { stream: ours, framer: Framer::default(), ack }), asked)
+        (Control::from_connection(Connection { stream: ours, framer: Framer::default(), ack }), asked)
     }
 
     #[test]

@@ -126,7 +126,7 @@ pub fn ask(
     };
     let params = serde_json::to_string(&params).map_err(|error| HookError::NotSent(error.to_string()))?;
     let until = Cell::new(deadline);
-    let reply = Control::over(connection).request_before("hook", &params, &until, |method, _| {
+    let reply = Control::from_connection(connection).request_before("hook", &params, &until, |method, _| {
         if method == ASKING && person > deadline {
             until.set(person);
             on_asking();

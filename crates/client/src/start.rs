@@ -10,7 +10,7 @@ use std::process::{Child, Command};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use project::handed::{self, Keep};
+use project::daemon_environment::{self, Keep};
 use project::{Project, Readiness};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{FlockOperation, OFlags, flock};
@@ -85,7 +85,7 @@ pub(crate) fn turn(project: &Project) -> Option<Turn> {
 fn spawn(project: &Project, launch: &Launch) -> io::Result<(Child, File)> {
     let (output, theirs) = io::pipe()?;
     let mut command = Command::new(&launch.program);
-    handed::hand_over(&mut command, Keep::Needed)?;
+    daemon_environment::hand_over(&mut command, Keep::Needed)?;
     let child = command
         .arg0("hob")
         .args(&launch.arguments)

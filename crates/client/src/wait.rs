@@ -42,8 +42,8 @@ pub fn wait<T>(
 ) -> Result<Option<T>, ControlError> {
     let mut control = Control::connect_or_start(project, hello)?;
     loop {
-        match over(&mut control, wanted) {
-            Err(ControlError::Lost { .. }) => control = again(project, hello, wanted.deadline)?,
+        match wait_over_control(&mut control, wanted) {
+            Err(ControlError::Lost { .. }) => control = reconnect(project, hello, wanted.deadline)?,
             ended => return ended.map(|message| message.map(show)),
         }
         if wanted.deadline.is_some_and(|deadline| Instant::now() >= deadline) {
@@ -52,7 +52,7 @@ pub fn wait<T>(
     }
 }
 
-fn over(control: &mut Control, wanted: &Wait) -> Result<Option<Value>, ControlError> {
+fn wait_over_control(control: &mut Control, wanted: &Wait) -> Result<Option<Value>, ControlError> {
     let mut early = None;
     let params = json!({"floor": wanted.floor, "after": wanted.after});
     let mut answer = control.request("subscribe", params, |method, params| {
@@ -85,7 +85,7 @@ fn over(control: &mut Control, wanted: &Wait) -> Result<Option<Value>, ControlEr
 
 /// Reconnects after a daemon exited. Another program that needs a daemon starts one; if none does in time, this one
 /// does.
-fn again(project: &Project, hello: &Hello, deadline: Option<Instant>) -> Result<Control, ControlError> {
+fn reconnect(project: &Project, hello: &Hello, deadline: Option<Instant>) -> Result<Control, ControlError> {
     let until = Instant::now() + BY_ANOTHER;
     let until = deadline.map_or(until, |deadline| until.min(deadline));
     while Instant::now() < until {

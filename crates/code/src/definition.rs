@@ -5,10 +5,10 @@ use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::near::{members, near};
-use crate::place::Lines;
+use crate::line_column::Lines;
 use crate::question::Question;
 use crate::search::{Hit, NoAnswer, Scope, Skipped, Why, has_sources, search, unread_parts};
+use crate::suggestions::{members, similar_names};
 use crate::syntax::{
     Class, Declares, Kind, Language, MAKES_ATTRIBUTES, Marks, Occurrence, SCRIPTS, family, is_pure_virtual, occurrences,
 };
@@ -245,7 +245,7 @@ pub(crate) fn chosen(
                 let below = project::visible::path(&scope.below);
                 return Err(NoAnswer(format!("no file in {below} is in a supported language: {}", Language::KNOWN)));
             }
-            let near = near(scope, name);
+            let near = similar_names(scope, name);
             let next = match (near.is_empty(), besides.is_empty()) {
                 (true, true) if has.is_none() => "; outline lists what a file declares".to_owned(),
                 (true, _) => String::new(),
@@ -257,7 +257,7 @@ pub(crate) fn chosen(
             return Err(NoAnswer(format!("`{name}` is not in {parsed} {root}{next}{besides}")));
         }
         if let Some(of) = question.qualifiers.last().filter(|of| !is_behind && !is_named(scope, of)) {
-            let near = near(scope, of);
+            let near = similar_names(scope, of);
             let near = if near.is_empty() { String::new() } else { format!("; similar names: {}", near.join(", ")) };
             let problem = format!("there is no `{}`: nothing here is named `{of}`{near}", question.whole);
             let alone = || format!("; ask for `{name}` alone to see all of that name");

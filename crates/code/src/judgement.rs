@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Serialize;
 
-use crate::named::named;
+use crate::text_enum::named;
 
 /// The revision of the worktree that was read.
 #[derive(Debug, Default, Clone, PartialEq, Serialize, JsonSchema)]

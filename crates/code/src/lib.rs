@@ -1,70 +1,70 @@
 //! Code search that reports how reliable each answer is.
 //!
 //! - [`tools`]: the tools for agents, one file each.
-//! - `question`: parses a name as a person writes it; `asked`: resolves a file, line and column to a name.
+//! - `question`: parses a name as a person writes it; `name_at_position`: resolves a file, line and column to a name.
 //! - `search`: finds the files that mention a name. It reads the disk for every question, so no answer is stale.
-//! - `skipped`: files that a search skipped or parsed in part, with the reason.
-//! - `walk`: walks the files below a folder; `ignored`: applies ignore rules.
-//! - `unsearched`: files that a compiler reads and the search does not.
+//! - `skipped_files`: files that a search skipped or parsed in part, with the reason.
+//! - `walk`: walks the files below a folder; `ignore_rules`: applies ignore rules.
+//! - `unsearched_files`: files that a compiler reads and the search does not.
 //! - `syntax`: classifies occurrences and lists declarations; one module per language.
-//! - `definition`: selects the definitions that a question means; `near`: suggests similar names.
+//! - `definition`: selects the definitions that a question means; `suggestions`: suggests similar names.
 //! - `answer`: combines definitions and uses of a name.
 //! - `callees`: lists the calls in the body of a definition, by name and by language server.
 //! - `matches`: finds where values of a type are matched, and the effect of a new constructor there.
-//! - `shape`: reads the fields and constructors of a type; `typed`: resolves types, also through aliases.
+//! - `shape`: reads the fields and constructors of a type; `resolved_type`: resolves types, also through aliases.
 //! - [`facts`]: definitions, uses, matches and needs of a name, for walks over code.
-//! - `named`: enums whose variants have texts, and lists of words.
-//! - `judgement`: verdicts of sites, answers and servers; `head`: how complete an answer is, and why.
+//! - `text_enum`: enums whose variants have texts, and lists of words.
+//! - `judgement`: verdicts of sites, answers and servers; `completeness`: how complete an answer is, and why.
 //! - `haskell`: resolves names in Haskell by the `.hie` files that GHC writes.
 //! - `lsp`: a client for the Language Server Protocol; `server`: one server, its state and documents; `pool`: all servers of
 //!   a project.
 //! - `inquiry`: asks a server and decides when its answers are reliable; `verdict`: combines references, definitions and
 //!   syntax into a verdict for each site.
-//! - `kept`: stores confirmed verdicts on disk; `earlier`: recalls them.
+//! - `verdict_store`: stores confirmed verdicts on disk; `stored_verdicts`: recalls them.
 //!
 //! Syntax finds every possible use, a language server verifies each one, and every answer names the server and the unverified sites.
 //! Start with `answer`, then `verdict`.
 
 mod answer;
-mod asked;
 mod callees;
+mod completeness;
 mod definition;
-mod earlier;
 pub mod facts;
 mod haskell;
-mod head;
-mod ignored;
-mod in_test;
+mod ignore_rules;
 mod inquiry;
 pub mod journal;
 mod judgement;
-mod kept;
+mod line_column;
 mod lsp;
 mod matches;
-mod named;
-mod near;
-mod place;
+mod name_at_position;
 mod pool;
 mod programs;
 mod question;
+mod resolved_type;
 mod rule;
-mod running;
+mod running_servers;
 mod search;
 mod server;
 pub mod settings;
 mod shape;
-mod skipped;
+mod skipped_files;
+mod stored_verdicts;
+mod suggestions;
 mod syntax;
+mod test_detection;
+mod text_enum;
 pub mod tools;
-mod typed;
-mod unsearched;
+mod unsearched_files;
 mod verdict;
+mod verdict_store;
 mod walk;
 
 pub use definition::AMBIGUOUS;
 pub use haskell::{ChangeEffect, GhcMessage};
 pub use pool::{Checked, Options, Tried, Trusts, checked, runner_of_code, tries};
-pub use running::Running;
+pub use running_servers::Running;
 pub use server::{Journal, Timing};
 pub use settings::CodeSettings;
 pub use syntax::{Class, Kind, Language};

@@ -3,23 +3,23 @@
 use std::path::{Path, PathBuf};
 
 /// Returns the paths of a program on a search path, executable or not. Excludes all that are in the worktree or link into it.
-pub(crate) fn places(name: &str, search_path: &str, worktree: &Path) -> Vec<PathBuf> {
+pub(crate) fn program_paths(name: &str, search_path: &str, worktree: &Path) -> Vec<PathBuf> {
     std::env::split_paths(search_path)
         .filter(|directory| directory.is_absolute())
         .map(|directory| directory.join(name))
-        .filter(|program| program.is_file() && !is_of(program, worktree))
+        .filter(|program| program.is_file() && !is_inside(program, worktree))
         .collect()
 }
 
 /// Removes the directories of the worktree from a search path, for programs that search it themselves.
-pub(crate) fn outside(search_path: &str, worktree: &Path) -> String {
+pub(crate) fn exclude_worktree(search_path: &str, worktree: &Path) -> String {
     let directories =
-        std::env::split_paths(search_path).filter(|one| one.is_absolute() && !is_of(&one.join("."), worktree));
+        std::env::split_paths(search_path).filter(|one| one.is_absolute() && !is_inside(&one.join("."), worktree));
     std::env::join_paths(directories).ok().and_then(|path| path.into_string().ok()).unwrap_or_default()
 }
 
 /// True if a program is in a worktree. The directory or the program itself may be a link into it.
-fn is_of(program: &Path, worktree: &Path) -> bool {
+fn is_inside(program: &Path, worktree: &Path) -> bool {
     let is_below = |path: &Path| path.starts_with(worktree);
     let real = |path: &Path| path.canonicalize().ok();
     let inside = worktree.canonicalize().unwrap_or_else(|_| worktree.to_owned());

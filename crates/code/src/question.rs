@@ -93,7 +93,7 @@ impl Question {
 
     /// Returns how many of its qualifiers precede the name in the text: two for `os.path.join` in `os.path.join(a)`, one in
     /// `path.join(a)`, none in `self.path.join(a)`, which has another receiver.
-    pub(crate) fn behind(&self, before: &[u8]) -> usize {
+    pub(crate) fn count_qualifiers(&self, before: &[u8]) -> usize {
         let mut rest = before.trim_ascii_end();
         let mut count = 0;
         for qualifier in self.qualifiers.iter().rev().filter(|_| self.file.is_none()) {
@@ -150,7 +150,7 @@ mod tests {
     #[test]
     fn a_name_stands_behind_its_qualifiers() {
         let check = |name: &str, before: &str, wanted: usize| {
-            assert_eq!(Question::read(name).unwrap().behind(before.as_bytes()), wanted, "{name} {before}");
+            assert_eq!(Question::read(name).unwrap().count_qualifiers(before.as_bytes()), wanted, "{name} {before}");
         };
         check("os.path.join", "x = os.path.", 2);
         check("os.path.join", "x = path.", 1);

@@ -2,7 +2,7 @@
 
 use std::sync::OnceLock;
 
-use crate::named::named;
+use crate::text_enum::named;
 
 /// The environment variable that names the disabled rule. For measurements only.
 const VARIABLE: &str = "HOB_CODE_WITHOUT";

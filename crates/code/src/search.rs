@@ -13,10 +13,10 @@ use parking_lot::Mutex;
 
 use crate::judgement::Revision;
 use crate::syntax::{Language, family, is_word};
-use crate::unsearched::{beside, embedded, is_assembly, languages_of};
+use crate::unsearched_files::{embedded, is_assembly, languages_of, source_like_files};
 use crate::walk::{Entry, Files, walk};
 
-pub(crate) use crate::skipped::{Skipped, Why, unread_parts};
+pub(crate) use crate::skipped_files::{Skipped, Why, unread_parts};
 
 /// A file that mentions a name.
 #[derive(Debug)]
@@ -73,7 +73,7 @@ impl Scope {
     }
 
     /// Resolves a path of a question, if it is within the root.
-    pub(crate) fn place(&self, path: &str) -> Option<PathBuf> {
+    pub(crate) fn resolve_path(&self, path: &str) -> Option<PathBuf> {
         let mut there = self.from.iter().filter_map(|from| from.join(path).canonicalize().ok());
         there.find(|path| path.starts_with(&self.root))
     }
@@ -110,7 +110,7 @@ pub(crate) fn search_by(scope: &Scope, find: impl Fn(Language, &[u8]) -> Vec<usi
     // All entries of the searched folders, and those that were searched.
     let (there, seen) = (Mutex::new(BTreeSet::new()), Mutex::new(BTreeSet::new()));
     let lock = || found.lock();
-    let enter = |folder: &Path| there.lock().extend(beside(folder));
+    let enter = |folder: &Path| there.lock().extend(source_like_files(folder));
     each_file_of(scope, Files::All, enter, |path, language| {
         seen.lock().insert(path.clone());
         let read = match language {
@@ -290,7 +290,7 @@ pub(crate) fn scope(root: &Path, folder: Option<&Path>, path: Option<&str>, sinc
     let from = folder.into_iter().chain([&*root]).map(Path::to_owned).collect();
     let scope = Scope { since, from, ..Scope::for_root(&root, BUDGET) };
     let Some(path) = path.map(str::trim).filter(|path| !path.is_empty()) else { return Ok(scope) };
-    match scope.place(path) {
+    match scope.resolve_path(path) {
         Some(below) => Ok(Scope { below, ..scope }),
         None if scope.from.iter().any(|from| from.join(path).exists()) => {
             Err(NoAnswer(format!("{} is outside {shown}; name a file inside it", project::visible(path))))

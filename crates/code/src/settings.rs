@@ -42,7 +42,7 @@ impl Settings for CodeSettings {
 
     fn apply(&mut self, table: CodeTable, file: &File<'_>) -> Result<(), ConfigError> {
         // A larger value is a mistake; with a smaller one no server can load.
-        self.memory = file.within("code.memory", table.memory, 64..=1 << 20)?.or(self.memory);
+        self.memory = file.number_in_range("code.memory", table.memory, 64..=1 << 20)?.or(self.memory);
         self.project_servers = table.project_servers.unwrap_or(self.project_servers);
         for (name, server) in table.servers {
             let known: Vec<&str> = profile::all().iter().map(|profile| profile.name.as_str()).collect();

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use ignore::{DirEntry, WalkBuilder, WalkState};
 use parking_lot::Mutex;
 
-use crate::ignored::Rules;
+use crate::ignore_rules::Rules;
 
 /// The files to visit among those that are not ignored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -38,7 +38,7 @@ pub(crate) fn walk(
     is_over: impl Fn() -> bool + Sync,
     visit: impl Fn(Entry) + Sync,
 ) {
-    let entered = FolderRules(Mutex::new([(below.to_owned(), Rules::within(root, below))].into()));
+    let entered = FolderRules(Mutex::new([(below.to_owned(), Rules::for_folder(root, below))].into()));
     let mut walk = WalkBuilder::new(below);
     walk.threads(THREADS).follow_links(false).standard_filters(false);
     walk.filter_entry(move |entry| entry.depth() == 0 || entered.takes(entry, files));

@@ -19,7 +19,7 @@ impl Room {
     }
 
     /// How many bytes are left.
-    pub(crate) fn left(&self) -> usize {
+    pub(crate) fn remaining_bytes(&self) -> usize {
         self.0
     }
 

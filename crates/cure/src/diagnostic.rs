@@ -313,7 +313,7 @@ impl Diagnostic {
 
     /// One line: `3:7 error C0101 …`, with hints.
     pub fn line(&self, lines: &Lines) -> String {
-        let (line, column) = lines.place(self.span.start);
+        let (line, column) = lines.line_column(self.span.start);
         let severity = match self.severity {
             Severity::Error => "error",
             Severity::Warning => "warning",
@@ -366,7 +366,7 @@ impl<'a> Lines<'a> {
     }
 
     /// Line and column of a byte, from 1; columns count characters.
-    pub fn place(&self, at: u32) -> (usize, usize) {
+    pub fn line_column(&self, at: u32) -> (usize, usize) {
         let line = self.starts.partition_point(|start| *start <= at) - 1;
         let end = floor(self.text, at) as u32;
         // A byte order mark is invisible, so it does not count as a column.
@@ -384,7 +384,7 @@ impl<'a> Lines<'a> {
     }
 
     /// The line of a byte, without its end.
-    pub(crate) fn around(&self, at: u32) -> Range<usize> {
+    pub(crate) fn line_range(&self, at: u32) -> Range<usize> {
         let line = self.starts.partition_point(|start| *start <= at) - 1;
         let end = self.starts.get(line + 1).map_or(self.text.len(), |next| *next as usize - 1);
         self.starts[line] as usize..end
@@ -412,10 +412,10 @@ mod tests {
         let places: Vec<usize> = (0..=text.len()).filter(|at| text.is_char_boundary(*at)).collect();
         for first in &places {
             for second in &places {
-                assert_eq!(lines.place(*first as u32), slow(*first));
-                assert_eq!(lines.place(*second as u32), slow(*second));
+                assert_eq!(lines.line_column(*first as u32), slow(*first));
+                assert_eq!(lines.line_column(*second as u32), slow(*second));
             }
         }
-        assert_eq!(lines.place(2), (1, 2), "inside of a character");
+        assert_eq!(lines.line_column(2), (1, 2), "inside of a character");
     }
 }

@@ -78,7 +78,7 @@ fn no_file(path: &Path, data: &Metadata) -> FileError {
 }
 
 /// The target of a path, if it is inside this directory. Links are resolved first, so that none leads out.
-pub fn inside(root: &Path, path: &Path) -> Result<PathBuf, FileError> {
+pub fn resolve_inside(root: &Path, path: &Path) -> Result<PathBuf, FileError> {
     let failed = |source| FileError::Read { path: path.to_owned(), source };
     let real = root.join(path).canonicalize().map_err(failed)?;
     let root = root.canonicalize().map_err(failed)?;
@@ -154,7 +154,7 @@ mod tests {
         std::os::unix::fs::symlink("a.cure", root.join("fine.cure")).unwrap();
         rustix::fs::mkfifoat(rustix::fs::CWD, root.join("pipe.cure"), rustix::fs::Mode::RWXU).unwrap();
         File::create(root.join("huge.cure")).unwrap().set_len(1 << 40).unwrap();
-        let said = |path: &str| match inside(&root, Path::new(path)).and_then(|path| read(&path)) {
+        let said = |path: &str| match resolve_inside(&root, Path::new(path)).and_then(|path| read(&path)) {
             Ok(text) => format!("{path}: {} bytes\n", text.len()),
             Err(error) => format!("{error}\n").replace(&root.canonicalize().unwrap().display().to_string(), "[root]"),
         };

@@ -23,11 +23,11 @@ impl Diagnostic {
         };
         let id = self.code.to_string();
         let title = level.primary_title(self.message.as_str()).id(id.as_str());
-        let mut window = Window::around(self.span, lines);
+        let mut window = Window::select_window(self.span, lines);
         let mut far = Vec::new();
         for (span, label) in &self.related {
             if !window.widen(*span, lines) {
-                let (line, column) = lines.place(span.start);
+                let (line, column) = lines.line_column(span.start);
                 far.push(format!("{label}: {origin}:{line}:{column}"));
             }
         }
@@ -44,7 +44,7 @@ impl Diagnostic {
                 Group::with_title(title).element(snippet.annotation(primary).annotations(context))
             }
             None => {
-                let (line, column) = lines.place(self.span.start);
+                let (line, column) = lines.line_column(self.span.start);
                 Group::with_title(title).element(Origin::path(origin).line(line).char_column(column))
             }
         };
@@ -64,16 +64,16 @@ struct Window(Range<usize>);
 
 impl Window {
     /// The lines of a span; only the first if the span is too long.
-    fn around(span: Span, lines: &Lines) -> Window {
-        let first = lines.around(span.start);
-        let last = lines.around(span.end.max(span.start));
+    fn select_window(span: Span, lines: &Lines) -> Window {
+        let first = lines.line_range(span.start);
+        let last = lines.line_range(span.end.max(span.start));
         let whole = first.start..last.end.max(first.end);
         Window(if whole.len() <= MOST { whole } else { first })
     }
 
     /// Adds the lines of another span, unless the window would become too large.
     fn widen(&mut self, span: Span, lines: &Lines) -> bool {
-        let other = Window::around(span, lines).0;
+        let other = Window::select_window(span, lines).0;
         let both = self.0.start.min(other.start)..self.0.end.max(other.end);
         let fits = both.len() <= MOST;
         if fits {
@@ -93,7 +93,7 @@ impl Window {
     }
 
     fn line(&self, lines: &Lines) -> usize {
-        lines.place(self.0.start as u32).0
+        lines.line_column(self.0.start as u32).0
     }
 
     /// A span relative to the drawn text, on character boundaries.

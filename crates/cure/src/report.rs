@@ -93,8 +93,8 @@ pub(crate) fn diagnose(diagnostics: &[Diagnostic], text: &str, room: &mut Room, 
 
 /// A diagnostic as the tools report it.
 pub(crate) fn reported(found: &Diagnostic, lines: &Lines) -> Reported {
-    let (line, column) = lines.place(found.span.start);
-    let (end_line, end_column) = lines.place(found.span.end);
+    let (line, column) = lines.line_column(found.span.start);
+    let (end_line, end_column) = lines.line_column(found.span.end);
     Reported {
         severity: if found.is_error() { "error" } else { "warning" },
         code: found.code.to_string(),
@@ -142,7 +142,7 @@ pub(crate) fn line(one: &Reported) -> String {
 }
 
 /// The title, then the diagnostics.
-pub(crate) fn under(title: &str, said: &Diagnosis) -> String {
+pub(crate) fn titled_diagnostics(title: &str, said: &Diagnosis) -> String {
     if said.diagnostics.is_empty() && said.more.is_none() {
         title.to_owned()
     } else {

@@ -64,9 +64,9 @@ impl Settings for CureSettings {
         }
         self.run = table.run.unwrap_or(self.run);
         let mib = 1024 * 1024;
-        let steps = file.within("cure.run_steps", table.run_steps, 1..=1_000_000_000_000)?;
-        let memory = file.within("cure.run_memory", table.run_memory, mib..=64 * 1024 * mib)?;
-        let seconds = file.within("cure.run_seconds", table.run_seconds, 1..=3600)?;
+        let steps = file.number_in_range("cure.run_steps", table.run_steps, 1..=1_000_000_000_000)?;
+        let memory = file.number_in_range("cure.run_memory", table.run_memory, mib..=64 * 1024 * mib)?;
+        let seconds = file.number_in_range("cure.run_seconds", table.run_seconds, 1..=3600)?;
         self.run_steps = steps.unwrap_or(self.run_steps);
         self.run_memory = memory.unwrap_or(self.run_memory);
         self.run_time = seconds.map_or(self.run_time, Duration::from_secs);

@@ -9,7 +9,7 @@ use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use mcp::tool::Context;
-use project::rooms::{AgentRow, AgentState, Minute, Rooms, Snapshot};
+use project::dashboard::{AgentRow, AgentState, Minute, Rooms, Snapshot};
 use project::{Role, journal};
 use serde::Deserialize;
 use tokio::sync::watch;
@@ -17,8 +17,8 @@ use tokio::time::{Instant, sleep_until, timeout};
 
 use crate::connections::Open;
 use crate::daemon::Daemon;
+use crate::dashboard::{Agent, Latest, Presence, State, agent_key, agent_rows, mark_stuck, needs};
 use crate::parts::Stores;
-use crate::rooms::{Agent, Latest, Presence, State, agent_key, agent_rows, mark_stuck, needs};
 
 /// The shortest time between two collections.
 const PAUSE: Duration = Duration::from_millis(100);

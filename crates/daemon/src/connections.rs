@@ -143,7 +143,7 @@ impl Connections {
         let of_run = open.values().filter(|open| open.run.as_deref() == Some(run));
         let pids: Vec<u32> = of_run.map(|open| open.pid).collect();
         drop(open);
-        pids.into_iter().any(lives)
+        pids.into_iter().any(is_alive)
     }
 
     /// Returns the processes at the other ends of agents' connections.
@@ -160,7 +160,7 @@ impl Connections {
 
 /// Returns true if a process of this user is alive; zombies do not count, since they have no such directory. True for
 /// an unknown process.
-pub(crate) fn lives(pid: u32) -> bool {
+pub(crate) fn is_alive(pid: u32) -> bool {
     pid == 0 || std::fs::read_link(format!("/proc/{pid}/cwd")).is_ok()
 }
 

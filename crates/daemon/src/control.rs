@@ -8,7 +8,7 @@ use mcp::tool::{Context, NotifyError};
 use mcp::wire::build::RpcError;
 use mcp::wire::code::{INTERNAL, INVALID_PARAMS};
 use project::Caller;
-use project::rooms::{NEXT, Rooms, STOP_CALL};
+use project::dashboard::{NEXT, Rooms, STOP_CALL};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use serde_json::value::{RawValue, to_raw_value};
@@ -35,7 +35,7 @@ pub(crate) fn add_methods(server: Server, daemon: &Arc<Daemon>) -> Server {
 }
 
 async fn status(daemon: Weak<Daemon>) -> Result<Box<RawValue>, RpcError> {
-    let daemon = there(&daemon)?;
+    let daemon = upgrade_daemon(&daemon)?;
     let (snapshot, _) = daemon.rooms.current(&daemon, Stores::AsTheyAre, false).await;
     result(&StatusWithRooms { status: Status::from_daemon(&daemon), rooms: &snapshot.rooms })
 }
@@ -66,7 +66,7 @@ struct CallOfRow {
 
 async fn stop_call(daemon: Weak<Daemon>, params: Option<Box<RawValue>>) -> Result<Box<RawValue>, RpcError> {
     let CallOfRow { number, started } = parse(params)?;
-    result(&json!({ "stopped": there(&daemon)?.parts.calls().stop(number, started) }))
+    result(&json!({ "stopped": upgrade_daemon(&daemon)?.parts.calls().stop(number, started) }))
 }
 
 /// The parameters of `shutdown`.
@@ -78,7 +78,7 @@ struct Shutdown {
 }
 
 async fn shutdown(daemon: Weak<Daemon>, cx: Context, params: Option<Box<RawValue>>) -> Result<Box<RawValue>, RpcError> {
-    let daemon = there(&daemon)?;
+    let daemon = upgrade_daemon(&daemon)?;
     let asked: Shutdown = parse(params)?;
     if let (false, Some(busy)) = (asked.force, daemon.busy()) {
         return result(&json!({ "stopping": false, "busy": busy }));
@@ -102,7 +102,7 @@ async fn subscribe(
     params: Option<Box<RawValue>>,
 ) -> Result<Box<RawValue>, RpcError> {
     let asked: Subscribe = parse(params)?;
-    let (kept, mut next) = there(&daemon)?.journal.subscribe(asked.since.unwrap_or(u64::MAX));
+    let (kept, mut next) = upgrade_daemon(&daemon)?.journal.subscribe(asked.since.unwrap_or(u64::MAX));
     tokio::spawn(async move {
         for entry in &kept {
             if send(&cx, entry).is_err() {
@@ -129,7 +129,7 @@ fn send(cx: &Context, entry: &Entry) -> Result<(), NotifyError> {
     cx.notify(ENTRY, &entry.json().map_err(|_| NotifyError::Closed)?)
 }
 
-fn there(daemon: &Weak<Daemon>) -> Result<Arc<Daemon>, RpcError> {
+fn upgrade_daemon(daemon: &Weak<Daemon>) -> Result<Arc<Daemon>, RpcError> {
     daemon.upgrade().ok_or_else(|| RpcError::new(INTERNAL, "the daemon is ending"))
 }
 

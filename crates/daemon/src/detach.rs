@@ -14,7 +14,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use project::Readiness;
-use project::handed::{self, Keep};
+use project::daemon_environment::{self, Keep};
 use rustix::io::FdFlags;
 
 /// The environment variable that marks the second step.
@@ -40,9 +40,9 @@ pub(crate) fn start_second(arguments: &[std::ffi::OsString], root: &Path) -> io:
     // A daemon started within a session of another daemon must not end with that session.
     ::process::unmark();
     let mut command = Command::new("/proc/self/exe");
-    if !handed::is_handed_over() {
+    if !daemon_environment::is_handed_over() {
         // The daemon was started by hand.
-        handed::hand_over(&mut command, Keep::Needed)?;
+        daemon_environment::hand_over(&mut command, Keep::Needed)?;
     }
     command
         .arg0("hob")
@@ -61,7 +61,7 @@ pub(crate) fn start_second(arguments: &[std::ffi::OsString], root: &Path) -> io:
 /// Executes this program again, without environment variables that a session must not see. Returns only on failure.
 pub(crate) fn start_clean(arguments: &[std::ffi::OsString]) -> io::Error {
     let mut command = Command::new("/proc/self/exe");
-    match handed::hand_over(&mut command, Keep::ForSessions) {
+    match daemon_environment::hand_over(&mut command, Keep::ForSessions) {
         Ok(()) => command.arg0("hob").args(arguments).exec(),
         Err(error) => error,
     }
@@ -69,15 +69,15 @@ pub(crate) fn start_clean(arguments: &[std::ffi::OsString]) -> io::Error {
 
 /// Reports on stdout that the daemon accepts connections, and closes stdout.
 pub(crate) fn say_ready() -> io::Result<()> {
-    say(&Readiness::ready())
+    report_readiness(&Readiness::ready())
 }
 
 /// Reports a start failure on stdout, and closes stdout.
 pub(crate) fn say_failed(reason: &str) -> io::Result<()> {
-    say(&Readiness::failed(reason))
+    report_readiness(&Readiness::failed(reason))
 }
 
-fn say(readiness: &Readiness) -> io::Result<()> {
+fn report_readiness(readiness: &Readiness) -> io::Result<()> {
     let line = serde_json::to_string(readiness)?;
     // The front-end may already be gone.
     let _ = writeln!(io::stdout(), "{line}").and_then(|()| io::stdout().flush());

@@ -18,18 +18,18 @@ mod listener;
 mod log;
 mod notify;
 
+mod dashboard;
 pub mod parts;
-mod rooms;
 mod secrets;
-mod standalone;
+mod standalone_server;
 mod status;
 mod tool_summary;
 mod trim_memory;
 
 pub use http::HttpError;
 pub use lifecycle::{Options, ServeError, serve};
-pub use parts::{ChoiceError, declared, enabled, faults, health, lacks, sections, tool_names};
+pub use parts::{ChoiceError, declared, enabled, faults, health, missing_variables, sections, tool_names};
 pub use process::{capture, guardian};
 pub use secrets::{SecretError, http_token};
-pub use standalone::{StandaloneError, standalone};
+pub use standalone_server::{StandaloneError, standalone};
 pub use status::Status;

@@ -16,17 +16,17 @@ use project::config::Limit;
 use project::journal::Record;
 use project::socket::{self, SocketError};
 use project::visible::path as shown;
-use project::{Config, ConfigError, Lock, LockError, PathError, Project, VERSION, handed, stale};
+use project::{Config, ConfigError, Lock, LockError, PathError, Project, VERSION, daemon_environment, stale_files};
 use tokio::runtime::Runtime;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::watch;
 
 use crate::connections::Connections;
 use crate::daemon::Daemon;
+use crate::dashboard::Latest;
 use crate::http::{Http, HttpError};
 use crate::journal::Journal;
 use crate::parts::{ChoiceError, Parts};
-use crate::rooms::Latest;
 use crate::{detach, listener, log, parts};
 
 /// The time to wait for another daemon that is starting or stopping.
@@ -74,7 +74,7 @@ pub enum ServeError {
 /// Serves the project until stopped. With `background`, this process exits at once and another one serves.
 pub fn serve(options: Options) -> Result<(), ServeError> {
     if !options.background {
-        if !handed::is_handed_over() {
+        if !daemon_environment::is_handed_over() {
             let arguments: Vec<_> = std::env::args_os().skip(1).collect();
             return Err(ServeError::Start(detach::start_clean(&arguments)));
         }
@@ -94,7 +94,7 @@ pub fn serve(options: Options) -> Result<(), ServeError> {
 
 /// Reads the secrets passed by the starting process, then replaces stdin by /dev/null.
 fn take_input() {
-    handed::take();
+    daemon_environment::take();
     // If this fails, sessions still cannot read the secrets: the pipe is empty.
     let _ = std::fs::File::open("/dev/null").and_then(|null| Ok(rustix::stdio::dup2_stdin(&null)?));
 }
@@ -253,7 +253,7 @@ async fn serve_until_stopped(
     Parts::clean_up_former_life(&daemon.project).await;
     let project = daemon.project.clone();
     // Runs in the background: another project may be on an unresponsive disk.
-    tokio::task::spawn_blocking(move || stale::clean_up(&project));
+    tokio::task::spawn_blocking(move || stale_files::clean_up(&project));
     let signalled = tokio::spawn(stop_on_signal(daemon.clone(), signals));
     // HTTP clients come and go, so a daemon that serves them never stops when idle.
     if http.is_none() {

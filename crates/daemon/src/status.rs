@@ -140,7 +140,7 @@ impl Status {
             profiles: merged(catalog.profiles().map(line)),
             withheld: daemon.config.withheld.clone(),
             granted_since: daemon.config.is_granted_by_now(&daemon.project, &parts::sections()),
-            lacks: parts::lacks(&daemon.config),
+            lacks: parts::missing_variables(&daemon.config),
             stopping: daemon.stop.borrow().clone(),
         }
     }

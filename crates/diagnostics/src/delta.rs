@@ -19,7 +19,7 @@ pub struct Delta {
 impl Delta {
     /// Compares two lists. Messages are paired by their text, independent of their location.
     #[must_use]
-    pub fn between(before: &[Diagnostic], now: &[Diagnostic]) -> Delta {
+    pub fn compare(before: &[Diagnostic], now: &[Diagnostic]) -> Delta {
         let mut left: Vec<(Identity<'_>, &Diagnostic)> = before.iter().map(|old| (identity(old), old)).collect();
         let mut delta = Delta::default();
         for new in now {
@@ -73,7 +73,7 @@ mod tests {
         let first = "A.hs:4:8-11: error:\n    • Found hole: _foo\n    • xs :: [Int] (bound at A.hs:4:3)\n";
         let moved = "A.hs:9:8-11: error:\n    • Found hole: _foo\n    • xs :: [Int] (bound at A.hs:9:3)\n";
         let [before, now] = [first, moved].map(|stderr| parse(stderr).diagnostics);
-        let delta = Delta::between(&before, &now);
+        let delta = Delta::compare(&before, &now);
         assert_eq!((delta.added.len(), delta.removed.len(), delta.unchanged.len()), (0, 0, 1));
         assert_eq!(delta.unchanged[0].line, Some(9));
     }

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use code::Language;
 use code::facts::Symbol;
-use project::inside::Inside;
+use project::checkout_dir::Inside;
 
 /// The size limit of a manifest.
 const MAX_MANIFEST: u64 = 1 << 20;

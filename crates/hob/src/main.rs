@@ -74,7 +74,7 @@ fn parse_and_run(args: Vec<OsString>) -> Result<Exit, Failure> {
 
 /// Turns output that could not be written into a failure, unless the reader closed the pipe (`hob tools | head -1`).
 fn check_output(exit: Exit) -> Result<Exit, Failure> {
-    match terminal::lost() {
+    match terminal::lost_output() {
         Some(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
             Err(Failure::new(format_args!("cannot write to standard output: {error}"))
                 .hint("Free disk space, or redirect the output, and try again."))

@@ -54,7 +54,7 @@ pub(crate) fn print_bytes(bytes: &[u8]) {
     if io::stdout().is_terminal() { write(&harmless(&String::from_utf8_lossy(bytes))) } else { write_bytes(bytes) }
 }
 
-/// Writes text; [`lost`] records a failure.
+/// Writes text; [`lost_output`] records a failure.
 fn write(text: &str) {
     write_bytes(text.as_bytes());
 }
@@ -73,7 +73,7 @@ fn write_bytes(bytes: &[u8]) {
 }
 
 /// Returns why output was lost, if any was. Check it before a permanent change that requires the output to have been shown.
-pub(crate) fn lost() -> Option<&'static io::Error> {
+pub(crate) fn lost_output() -> Option<&'static io::Error> {
     LOST.get()
 }
 

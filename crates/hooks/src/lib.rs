@@ -5,8 +5,8 @@
 //! - [`agents`]: the events of each agent, the supported answers, and their format.
 //! - [`policy`]: checked rules, the words of shell commands, and the decision, which is pure.
 //! - [`files`]: the policy files and the rules in force; [`journal`]: the decisions with their reasons.
-//! - [`context`]: additions to the agent's context, and holds at its turn's end; [`person`]: questions to a person.
-//! - [`deciding`]: the path of an event through all of these.
+//! - [`context`]: additions to the agent's context, and holds at its turn's end; [`person_questions`]: questions to a person.
+//! - [`decision`]: the path of an event through all of these.
 //! - [`service`]: the hooks of a daemon, with the interfaces to its other parts.
 //! - [`install`]: the entries in agents' files that run `hob hook`; [`prove`]: tests of these entries.
 //!
@@ -14,12 +14,12 @@
 
 pub mod agents;
 pub mod context;
-pub mod deciding;
+pub mod decision;
 pub mod event;
 pub mod files;
 pub mod install;
 pub mod journal;
-pub mod person;
+pub mod person_questions;
 pub mod policy;
 pub mod prove;
 mod record;

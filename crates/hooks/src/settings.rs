@@ -88,7 +88,8 @@ impl Settings for HooksSettings {
             let parts = PARTS.join(", ");
             return Err(file.refused(format!("hooks.context: unknown part {unknown:?}; available: {parts}")));
         }
-        let count = |name, value| Ok(file.within(name, value, 0..=100)?.and_then(|value| u32::try_from(value).ok()));
+        let count =
+            |name, value| Ok(file.number_in_range(name, value, 0..=100)?.and_then(|value| u32::try_from(value).ok()));
         self.holds.in_a_row = count("hooks.holds", table.holds)?.unwrap_or(self.holds.in_a_row);
         self.holds.an_hour = count("hooks.holds_hourly", table.holds_hourly)?.unwrap_or(self.holds.an_hour);
         self.context = table.context.unwrap_or_else(|| std::mem::take(&mut self.context));

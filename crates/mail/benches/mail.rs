@@ -34,12 +34,12 @@ fn main() {
     runtime.block_on(async {
         if let Ok(url) = std::env::var("MAIL_BENCH_DATABASE") {
             println!("PostgreSQL\n");
-            alone(open_postgres(&url).await, dir.path()).await;
+            send_alone(open_postgres(&url).await, dir.path()).await;
             many(open_postgres(&url).await, dir.path()).await;
             wake(open_postgres(&url).await, dir.path()).await;
             println!("SQLite\n");
         }
-        alone(open(&dir.path().join("alone.db")).await, dir.path()).await;
+        send_alone(open(&dir.path().join("alone.db")).await, dir.path()).await;
         many(open(&dir.path().join("many.db")).await, dir.path()).await;
         wake(open(&dir.path().join("wake.db")).await, dir.path()).await;
         idle(dir.path()).await;
@@ -115,7 +115,7 @@ impl std::fmt::Display for Times {
     }
 }
 
-async fn alone(mail: Arc<Mail>, dir: &Path) {
+async fn send_alone(mail: Arc<Mail>, dir: &Path) {
     let (ann, bob) = (agent(&mail, "ann", "dev").await, agent(&mail, "bob", "dev").await);
     let mut file = File::create(dir.join("floor")).unwrap();
     let (mut floor, mut send) = (Times(Vec::new()), Times(Vec::new()));
@@ -271,7 +271,7 @@ async fn large(dir: &Path) {
     for round in 0..1_000 {
         let session = &boxes[round % boxes.len()];
         let begin = Instant::now();
-        let seen = mail.look(session, 0, Floor::All, 50).await.unwrap();
+        let seen = mail.read_mailbox(session, 0, Floor::All, 50).await.unwrap();
         look.0.push(begin.elapsed());
         assert_eq!(seen.messages.len(), 50);
         let begin = Instant::now();

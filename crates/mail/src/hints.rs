@@ -3,10 +3,10 @@
 //! hint is recorded in `delivery_status`. An agent that lost its memory is also told once about the messages in hand.
 //! Start with [`hook_context`].
 
-use crate::earlier::Earlier;
 use crate::error::MailError;
 use crate::framing::{Author, Framed, counted, one_line};
 use crate::model::{AgentName, Floor, MessageId, MessageView, Priority, SessionId};
+use crate::reminders::Earlier;
 use crate::service::Mail;
 use crate::store::change::HintVerdict;
 
@@ -102,7 +102,7 @@ pub async fn in_hand(
     agent: &AgentName,
     session: &SessionId,
 ) -> Result<Option<(String, Vec<MessageId>)>, MailError> {
-    let reminders = mail.retell(agent, session).await?;
+    let reminders = mail.list_in_hand(agent, session).await?;
     if reminders.is_empty() {
         return Ok(None);
     }

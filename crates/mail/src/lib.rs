@@ -18,7 +18,7 @@
 //! | send | [`Mail::send`], [`Mail::broadcast`] |
 //! | receive | [`Mail::check`], [`Mail::wait`] hand out under a lease; [`Mail::ack`] and the next of these confirm;
 //! [`Mail::confirm`] for callers without a next call |
-//! | look | [`Mail::look`], [`Mail::wait_after`], [`Mail::subscribe`] by cursor; [`Mail::thread`], [`Mail::search`], [`Mail::delivery_status`], [`Mail::message`] |
+//! | look | [`Mail::read_mailbox`], [`Mail::wait_after`], [`Mail::subscribe`] by cursor; [`Mail::thread`], [`Mail::search`], [`Mail::delivery_status`], [`Mail::message`] |
 //! | people | [`Mail::agents`], [`Mail::groups`], [`Mail::group`], and changes of groups |
 //! | hints | [`hints::hook_context`]; [`Mail::pending`], [`Mail::begin_hint`], [`Mail::end_hint`] |
 //!
@@ -28,7 +28,6 @@
 
 pub mod callers;
 pub mod control;
-mod earlier;
 pub mod error;
 pub mod framing;
 pub mod hints;
@@ -39,6 +38,7 @@ pub mod journal;
 mod membership;
 pub mod model;
 pub mod opening;
+mod reminders;
 pub mod service;
 mod settings;
 pub mod spool;
@@ -55,11 +55,11 @@ pub use model::{
     Member, MemberKind, MessageId, MessageView, Millis, Outcome, Priority, Profile, Reminder, Role, Session, SessionId,
     Settlement, Space, nearest_priority,
 };
-pub use service::look::{Hit, SearchRequest};
-pub use service::people::{EnterRequest, Entry, Expanded, member};
+pub use service::agents::{EnterRequest, Entry, Expanded, member};
+pub use service::queries::{Hit, SearchRequest};
 pub use service::receive::{CheckRequest, Checked, LONGEST_WAIT, WaitRequest, Waited};
+pub use service::reply_throttle::Slowed;
 pub use service::send::{BroadcastRequest, SendRequest, SentMessage, SentTo};
-pub use service::slowing::Slowed;
 pub use service::subscribe::{ArrivalPage, Subscription};
 pub use service::{Attachment, IsHere, Journal, Mail, MailOptions, Presence};
 pub use settings::MailSettings;

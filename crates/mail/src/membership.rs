@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::failed;
 use crate::model::{Member, MemberKind};
-use crate::service::people::member;
+use crate::service::agents::member;
 
 /// A member of a group, as an argument.
 #[derive(Debug, Deserialize, JsonSchema)]

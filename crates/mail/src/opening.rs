@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use project::{Config, Project, visible};
 
-use crate::callers::{Callers, CallersOptions, away};
+use crate::callers::{Callers, CallersOptions, unavailable_error};
 use crate::home::{Home, HomeOptions};
 use crate::identity::Identities;
 use crate::service::{IsHere, Journal, Mail, MailOptions};
@@ -35,7 +35,7 @@ pub fn callers(
             let (journal, limits, project) = (journal.clone(), limits.clone(), project.clone());
             let (space, mail, is_here, home) = (space.clone(), mail.clone(), is_here.clone(), home.clone());
             Box::pin(async move {
-                project.create_state_dir().map_err(away)?;
+                project.create_state_dir().map_err(unavailable_error)?;
                 let store = home.open().await?;
                 let spool = spool(&project, &mail, &space)?;
                 Mail::open(MailOptions { limits, spool, is_here, journal: Some(journal), ..MailOptions::new(store) })
@@ -115,11 +115,11 @@ fn spool_path(project: &Project) -> PathBuf {
 /// Returns the queue for messages while the database is unavailable, if it is enabled or still has messages.
 fn spool(project: &Project, mail: &MailSettings, space: &Space) -> Result<Option<Arc<Spool>>, MailError> {
     let path = spool_path(project);
-    let is_wanted = mail.spool > 0 && mail.database(project).map_err(away)?.is_some();
+    let is_wanted = mail.spool > 0 && mail.database(project).map_err(unavailable_error)?.is_some();
     if !is_wanted && path.symlink_metadata().is_err() {
         return Ok(None);
     }
-    project.create_state_dir().map_err(away)?;
+    project.create_state_dir().map_err(unavailable_error)?;
     Ok(Some(Arc::new(Spool::open(&path, space, if is_wanted { mail.spool } else { 0 })?)))
 }
 

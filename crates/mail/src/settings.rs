@@ -8,7 +8,7 @@ use std::path::Path;
 
 use project::config::{File, Settings, Source, value};
 use project::trust::{Places, Request};
-use project::{ConfigError, Project, handed};
+use project::{ConfigError, Project, daemon_environment};
 use serde::Deserialize;
 
 /// The environment variable for the address.
@@ -63,10 +63,11 @@ impl Settings for MailSettings {
                  `hob doctor` names the directory)",
             ));
         }
-        let broadcast_max = file.within("mail.broadcast_max", table.broadcast_max, 1..=500)?;
+        let broadcast_max = file.number_in_range("mail.broadcast_max", table.broadcast_max, 1..=500)?;
         self.broadcast_max = broadcast_max.unwrap_or(self.broadcast_max);
-        self.thread_max = file.within("mail.thread_max", table.thread_max, 0..=10_000)?.unwrap_or(self.thread_max);
-        self.spool = file.within("mail.spool", table.spool, 0..=10_000)?.unwrap_or(self.spool);
+        self.thread_max =
+            file.number_in_range("mail.thread_max", table.thread_max, 0..=10_000)?.unwrap_or(self.thread_max);
+        self.spool = file.number_in_range("mail.spool", table.spool, 0..=10_000)?.unwrap_or(self.spool);
         self.database = table.database.or_else(|| self.database.take());
         self.space = table.space.or_else(|| self.space.take());
         Ok(())
@@ -89,7 +90,7 @@ impl Settings for MailSettings {
 impl MailSettings {
     /// Returns the address of the PostgreSQL database for the mail; `None` for the project's own file.
     pub fn database(&self, project: &Project) -> Result<Option<String>, ConfigError> {
-        if let Some(address) = handed::secret(VARIABLE) {
+        if let Some(address) = daemon_environment::secret(VARIABLE) {
             return Ok(Some(address));
         }
         match from_file(&project.state_dir().join(FILE))? {

@@ -16,7 +16,7 @@ use tokio::runtime::Runtime;
 
 // The program prints its results.
 #[allow(clippy::print_stdout)]
-fn say(name: &str, value: f64) {
+fn print_figure(name: &str, value: f64) {
     println!("{name}\t{value:.2}");
 }
 
@@ -84,10 +84,10 @@ fn calls(runtime: &Runtime, url: &str, times: usize) {
         runtime.block_on(nodes::run(&node, input(), &models)).expect("a value");
         ours.push(begun.elapsed());
     }
-    say("bare request, p50", percentile(&mut bare, 50));
-    say("bare request, p99", percentile(&mut bare, 99));
-    say("call, p50", percentile(&mut ours, 50));
-    say("call, p99", percentile(&mut ours, 99));
+    print_figure("bare request, p50", percentile(&mut bare, 50));
+    print_figure("bare request, p99", percentile(&mut bare, 99));
+    print_figure("call, p50", percentile(&mut ours, 50));
+    print_figure("call, p99", percentile(&mut ours, 99));
 }
 
 /// Measures calls from a recording, and the memory that they leave allocated.
@@ -110,8 +110,8 @@ fn replays(runtime: &Runtime, url: &str, times: usize) {
         call(&replay);
         taken.push(begun.elapsed());
     }
-    say("replayed call, p50", percentile(&mut taken, 50));
-    say("growth by replayed calls, MiB", (resident() - before).max(0.0));
+    print_figure("replayed call, p50", percentile(&mut taken, 50));
+    print_figure("growth by replayed calls, MiB", (resident() - before).max(0.0));
 }
 
 /// Returns the resident memory in MiB.
@@ -136,7 +136,7 @@ fn loading(runtime: &Runtime, times: usize) {
         taken.push(begun.elapsed());
         assert_eq!(worktree.served().entries.len(), 500);
     }
-    say("500 files loaded and checked", percentile(&mut taken, 50));
+    print_figure("500 files loaded and checked", percentile(&mut taken, 50));
 }
 
 /// Measures the time from a save until the new version is available.
@@ -166,8 +166,8 @@ fn saves(runtime: &Runtime, times: usize) {
             taken.push(begun.elapsed());
         }
     });
-    say("save to serving, p50", percentile(&mut taken, 50));
-    say("save to serving, p95", percentile(&mut taken, 95));
+    print_figure("save to serving, p50", percentile(&mut taken, 50));
+    print_figure("save to serving, p95", percentile(&mut taken, 95));
 }
 
 fn percentile(samples: &mut [Duration], percent: usize) -> f64 {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use mcp::server::{Server, ServerInfo};
 use nodes::Models;
-use nodes::typed::{Node, node_tool};
+use nodes::typed_node::{Node, node_tool};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

@@ -7,7 +7,7 @@ use std::io;
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
-use project::inside::Inside;
+use project::checkout_dir::Inside;
 
 use crate::file::{FILE_MAX, Parts, SUFFIX};
 use crate::{Node, Problem};

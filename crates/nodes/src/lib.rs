@@ -12,7 +12,7 @@
 //! - [`folder`]: the node files of a worktree; [`registry`]: watches them.
 //! - [`suite`]: the tests of node files.
 //! - [`tools`]: the MCP tools, one file each.
-//! - [`typed`]: nodes with Rust types.
+//! - [`typed_node`]: nodes with Rust types.
 
 mod address;
 pub mod cache;
@@ -30,7 +30,7 @@ pub mod schema;
 mod settings;
 pub mod suite;
 pub mod tools;
-pub mod typed;
+pub mod typed_node;
 pub mod usage;
 
 pub use delegate::Delegation;

@@ -183,13 +183,13 @@ impl Settings for NodesSettings {
                     file.refused(format!("nodes.models.{}: it has key_file and key_env; name one", value::key(alias)))
                 );
             }
-            if let Some(variable) = model.key_env.as_deref().filter(|name| !project::handed::is_key(name)) {
+            if let Some(variable) = model.key_env.as_deref().filter(|name| !project::daemon_environment::is_key(name)) {
                 return Err(file.refused(format!(
                     "nodes.models.{}: key_env {} does not reach the daemon, which is handed no variables but those whose names end \
                      with {}: rename it, or name a key_file",
                     value::key(alias),
                     value::quoted(variable),
-                    project::handed::KEY
+                    project::daemon_environment::KEY
                 )));
             }
             if file.source == Source::Project && (model.key_file.is_some() || model.key_env.is_some()) {

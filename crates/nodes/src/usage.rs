@@ -111,7 +111,7 @@ impl Usage {
             std::fs::create_dir_all(directory)?;
         }
         if std::fs::metadata(&self.path).is_ok_and(|metadata| metadata.len() > FILE_MAX) {
-            std::fs::rename(&self.path, aside(&self.path))?;
+            std::fs::rename(&self.path, rotated_path(&self.path))?;
         }
         let mut options = OpenOptions::new();
         let nofollow = rustix::fs::OFlags::NOFOLLOW.bits().cast_signed();
@@ -126,7 +126,7 @@ impl Usage {
 /// If a file cannot be read.
 pub fn read_all(path: &Path) -> io::Result<Vec<Spent>> {
     let mut all = Vec::new();
-    for path in [aside(path), path.to_owned()] {
+    for path in [rotated_path(path), path.to_owned()] {
         let bytes = project::private::read(&path, 2 * FILE_MAX)?.unwrap_or_default();
         // A line truncated by a crash is skipped.
         all.extend(String::from_utf8_lossy(&bytes).lines().filter_map(|line| serde_json::from_str(line).ok()));
@@ -134,7 +134,7 @@ pub fn read_all(path: &Path) -> io::Result<Vec<Spent>> {
     Ok(all)
 }
 
-fn aside(path: &Path) -> PathBuf {
+fn rotated_path(path: &Path) -> PathBuf {
     path.with_extension("old.jsonl")
 }
 

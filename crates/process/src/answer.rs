@@ -8,8 +8,8 @@ use tokio::net::unix::pipe;
 use tokio::time::timeout;
 
 use crate::exit::Exit;
-use crate::ladder::Ladder;
 use crate::spec::{SpawnError, Spec};
+use crate::termination::Ladder;
 
 /// The limits of a program.
 #[derive(Debug, Clone, Copy)]
@@ -57,7 +57,7 @@ impl Spec {
         drop(child.stdin.take());
         let (stdout, stderr, mut exit) = (child.stdout.take(), child.stderr.take(), child.exit.clone());
         let read = async {
-            let (stdout, stderr) = tokio::join!(whole(stdout, bounds.stdout), beginning(stderr, bounds.stderr));
+            let (stdout, stderr) = tokio::join!(read_bounded(stdout, bounds.stdout), beginning(stderr, bounds.stderr));
             let exit = exit.wait_for(Option::is_some).await.ok().and_then(|exit| *exit);
             (stdout, stderr, exit)
         };
@@ -78,7 +78,7 @@ impl Spec {
 }
 
 /// Returns all output, or `None` if it exceeds `most` bytes.
-async fn whole(pipe: Option<pipe::Receiver>, most: usize) -> Option<Vec<u8>> {
+async fn read_bounded(pipe: Option<pipe::Receiver>, most: usize) -> Option<Vec<u8>> {
     let mut bytes = Vec::new();
     // An error ends the readable output.
     let _ = pipe?.take(most as u64 + 1).read_to_end(&mut bytes).await;

@@ -124,18 +124,18 @@ struct Ready {
 
 impl Line {
     fn say_farewell(&mut self) {
-        self.say("farewell\n");
+        self.write_pipe("farewell\n");
         self.pipe = None;
     }
 
     fn say_watch(&mut self) {
         if let Some((pid, start)) = self.watch {
-            self.say(&format!("watch {pid} {start}\n"));
+            self.write_pipe(&format!("watch {pid} {start}\n"));
         }
     }
 
     /// Writes to the pipe. A few bytes never block on an empty pipe; a dead guardian gets replaced.
-    fn say(&mut self, text: &str) {
+    fn write_pipe(&mut self, text: &str) {
         if let Some(pipe) = &mut self.pipe {
             let _ = pipe.write_all(text.as_bytes());
         }

@@ -74,7 +74,7 @@ impl Folders<'_> {
         let path = self.home.join(name);
         let file = regular::open(&path).ok()?;
         let real = path.canonicalize().ok()?;
-        let is_mine = file.metadata().is_ok_and(|metadata| metadata.uid() == owner::me());
+        let is_mine = file.metadata().is_ok_and(|metadata| metadata.uid() == owner::current_user());
         let is_outside = !real.starts_with(self.root) && !real.starts_with(self.worktree);
         let is_theirs = is_mine && is_outside && owner::foreign(&self.home, &path).is_none();
         is_theirs.then(|| regular::text(file, FILE_MAX).ok()).flatten()

@@ -28,7 +28,7 @@ pub enum ConfigError {
         "{} belongs to user {owner}, not to you (user {}): refused, because whoever wrote it would decide for you; move it \
          away, or take it over with chown. If HOME or XDG_CONFIG_HOME is another user's, set it to a directory of your own",
         shown(path),
-        owner::me()
+        owner::current_user()
     )]
     NotMine { path: PathBuf, owner: u32 },
     #[error(
@@ -57,7 +57,7 @@ pub(crate) fn parse<T: DeserializeOwned>(path: &Path, text: &str) -> Result<T, C
 pub(crate) fn wrong(path: &Path, text: &str, error: &Error) -> ConfigError {
     let at = error.span().map_or(0, |span| span.start);
     if error.message().starts_with("duplicate key")
-        && let Some(twice) = twice(path, text, at)
+        && let Some(twice) = duplicate_error(path, text, at)
     {
         return twice;
     }
@@ -110,7 +110,7 @@ fn expected_form(text: &str, error: &Error) -> Option<String> {
 
 /// Returns the error for a duplicate table or key, if its first location is found: a file from `hob init` already has
 /// the headers of all tables.
-fn twice(path: &Path, text: &str, offset: usize) -> Option<ConfigError> {
+fn duplicate_error(path: &Path, text: &str, offset: usize) -> Option<ConfigError> {
     let bare = |line: &str| line.split('#').next().unwrap_or_default().replace(char::is_whitespace, "");
     let is_header = |line: &str| line.starts_with('[') && line.ends_with(']');
     let lines: Vec<String> = text.lines().map(bare).collect();

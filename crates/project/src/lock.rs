@@ -154,7 +154,7 @@ impl Holder {
             let name = program.file_name()?.as_bytes().to_owned();
             Some(name.strip_suffix(b" (deleted)").map(<[u8]>::to_owned).unwrap_or(name))
         };
-        self.uid == owner::me()
+        self.uid == owner::current_user()
             && name(system::program(self.pid.cast_signed()))
                 .is_some_and(|theirs| Some(theirs) == name(std::env::current_exe().ok()))
     }
@@ -171,7 +171,7 @@ fn lock_holder(locked: &File) -> Option<Holder> {
     let holders = system::lock_holders(locked).into_iter();
     let holders = holders.filter_map(|(pid, exact)| Some((exact, Holder::from_pid(pid.cast_unsigned())?)));
     // On some file systems the device number here differs from that of stat(2); then a process of ours is more likely.
-    holders.max_by_key(|(exact, holder)| (*exact, holder.uid == owner::me())).map(|(_, holder)| holder)
+    holders.max_by_key(|(exact, holder)| (*exact, holder.uid == owner::current_user())).map(|(_, holder)| holder)
 }
 
 fn note(file: &mut File) -> io::Result<()> {

@@ -9,18 +9,18 @@ use std::path::{Path, PathBuf};
 use crate::visible;
 
 /// Returns the user this process acts as.
-pub(crate) fn me() -> u32 {
+pub(crate) fn current_user() -> u32 {
     rustix::process::geteuid().as_raw()
 }
 
 /// Returns true if something at `path` (a link counts as itself) belongs to this user.
 pub(crate) fn is_mine(path: &Path) -> bool {
-    path.symlink_metadata().is_ok_and(|metadata| metadata.uid() == me())
+    path.symlink_metadata().is_ok_and(|metadata| metadata.uid() == current_user())
 }
 
 /// Returns true if this is a real directory of this user that no other user can write to or read.
 pub(crate) fn is_private_directory(metadata: &Metadata) -> bool {
-    metadata.is_dir() && metadata.uid() == me() && metadata.mode() & 0o077 == 0
+    metadata.is_dir() && metadata.uid() == current_user() && metadata.mode() & 0o077 == 0
 }
 
 /// A file or directory that another user made or may change.
@@ -38,7 +38,7 @@ impl fmt::Display for Foreign {
         if *owner == 0 {
             write!(f, "{path} can be written to by every user (mode {:04o})", mode & 0o7777)
         } else {
-            write!(f, "{path} belongs to user {owner}, not to you (user {})", me())
+            write!(f, "{path} belongs to user {owner}, not to you (user {})", current_user())
         }
     }
 }
@@ -59,7 +59,7 @@ pub(crate) fn foreign(base: &Path, path: &Path) -> Option<Foreign> {
         for metadata in asked.into_iter().flatten() {
             let mode = metadata.mode();
             let open_to_all = metadata.is_dir() && metadata.uid() == 0 && mode & 0o1002 == 0o002;
-            if me() != 0 && open_to_all || ![me(), 0].contains(&metadata.uid()) {
+            if current_user() != 0 && open_to_all || ![current_user(), 0].contains(&metadata.uid()) {
                 return Some(Foreign { path: at.to_owned(), owner: metadata.uid(), mode });
             }
         }
@@ -82,7 +82,7 @@ mod tests {
         fs::create_dir_all(base.join("hob")).unwrap();
         fs::write(&path, "").unwrap();
         assert_eq!(foreign(&base, &path), None);
-        if me() != 0 {
+        if current_user() != 0 {
             return;
         }
         let found = |at: &Path| {

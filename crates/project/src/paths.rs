@@ -79,7 +79,7 @@ impl Project {
 
     /// Returns the state of other projects that used to be at this path, kept until their directories are found again.
     pub fn states_set_aside(&self) -> Vec<PathBuf> {
-        state::aside(&self.state_dir)
+        state::set_aside_states(&self.state_dir)
     }
 
     /// Returns true if the state directory still belongs to another directory that used to be at this path: nothing in
@@ -172,7 +172,7 @@ mod tests {
         fs::write(inner.join(".git/HEAD"), "ref: refs/heads/main\n").unwrap();
         assert_eq!(project.worktree(&inner), linked);
         assert_eq!(find(None, None, &inner).unwrap(), (inner.clone(), FoundBy::Git));
-        let around: Vec<PathBuf> = crate::root::around(&inner).into_iter().take(4).collect();
+        let around: Vec<PathBuf> = crate::root::candidate_roots(&inner).into_iter().take(4).collect();
         assert_eq!(around, [inner, linked.join("src"), main, top]);
     }
 }

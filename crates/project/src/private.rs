@@ -33,7 +33,7 @@ fn read_without(path: &Path, most: u64, rights: u32) -> io::Result<Option<Vec<u8
         Err(error) => return Err(error),
     };
     let metadata = file.metadata()?;
-    if !metadata.is_file() || metadata.uid() != owner::me() || metadata.mode() & rights != 0 {
+    if !metadata.is_file() || metadata.uid() != owner::current_user() || metadata.mode() & rights != 0 {
         return Ok(None);
     }
     let mut bytes = Vec::new();

@@ -82,8 +82,8 @@ pub(crate) fn find(
     if !metadata.is_dir() {
         return Err(FindError::NotADirectory { path: root });
     }
-    if metadata.uid() != owner::me() {
-        return Err(FindError::ForeignOwner { path: root, owner: metadata.uid(), me: owner::me() });
+    if metadata.uid() != owner::current_user() {
+        return Err(FindError::ForeignOwner { path: root, owner: metadata.uid(), me: owner::current_user() });
     }
     // Everything that contains the root (the hello line, journals, structured results) is JSON.
     if root.to_str().is_none() {
@@ -95,7 +95,7 @@ pub(crate) fn find(
 /// Returns the directories around `directory` that may be roots, nearest first: the directories upwards, as the path
 /// names them and without links, below the shared ones. A main worktree stands for its linked worktrees, whose own
 /// copies of a project's files do not count.
-pub fn around(directory: &Path) -> Vec<PathBuf> {
+pub fn candidate_roots(directory: &Path) -> Vec<PathBuf> {
     let shared = Shared::of_environment();
     let real = directory.canonicalize().unwrap_or_else(|_| directory.to_owned());
     let worktrees: Vec<git::Worktree> = git::worktrees(&real).collect();
@@ -285,7 +285,7 @@ mod tests {
         fs::write(temp.path().join("file"), "").unwrap();
         let file = find(Some(Path::new("file")), None, temp.path()).unwrap_err();
         assert!(matches!(file, FindError::NotADirectory { .. }));
-        if owner::me() == 0 {
+        if owner::current_user() == 0 {
             let foreign = temp.path().join("foreign");
             fs::create_dir(&foreign).unwrap();
             std::os::unix::fs::chown(&foreign, Some(12345), None).unwrap();

@@ -22,7 +22,7 @@ pub(crate) fn directory() -> Result<PathBuf, PathError> {
 }
 
 /// Returns the runtime directory, created if necessary.
-pub(crate) fn made() -> Result<PathBuf, PathError> {
+pub(crate) fn create_runtime_dir() -> Result<PathBuf, PathError> {
     let path = directory()?;
     private(&path).map(|()| path)
 }
@@ -38,12 +38,12 @@ fn temporary_in(said: PathBuf) -> PathBuf {
 
 fn directory_in(xdg: Option<&Path>, temp: &Path) -> PathBuf {
     // Switching users (su, sudo) leaves the former user's XDG_RUNTIME_DIR behind: not ours, so not used.
-    let xdg = xdg
-        .filter(|path| path.is_absolute())
-        .filter(|path| fs::metadata(path).is_ok_and(|metadata| metadata.is_dir() && metadata.uid() == owner::me()));
+    let xdg = xdg.filter(|path| path.is_absolute()).filter(|path| {
+        fs::metadata(path).is_ok_and(|metadata| metadata.is_dir() && metadata.uid() == owner::current_user())
+    });
     match xdg {
         Some(xdg) => xdg.join("hob"),
-        None => temp.join(format!("hob-{}", owner::me())),
+        None => temp.join(format!("hob-{}", owner::current_user())),
     }
 }
 
@@ -57,7 +57,7 @@ pub(crate) fn private(path: &Path) -> Result<(), PathError> {
     let check = || fs::symlink_metadata(path).map_err(|source| PathError::Create { path: path.to_owned(), source });
     let mut metadata = check()?;
     // Our own directory with loose permissions (a umask, a copy) is tightened rather than refused.
-    if metadata.is_dir() && metadata.uid() == owner::me() && metadata.mode() & 0o077 != 0 {
+    if metadata.is_dir() && metadata.uid() == owner::current_user() && metadata.mode() & 0o077 != 0 {
         let _ = fs::set_permissions(path, fs::Permissions::from_mode(0o700));
         metadata = check()?;
     }
@@ -85,7 +85,7 @@ mod tests {
         fs::create_dir(&xdg).unwrap();
         fs::create_dir(&tmp).unwrap();
         assert_eq!(directory_in(Some(&xdg), &tmp), xdg.join("hob"));
-        let fallback = tmp.join(format!("hob-{}", owner::me()));
+        let fallback = tmp.join(format!("hob-{}", owner::current_user()));
         assert_eq!(directory_in(Some(Path::new("/nonexistent")), &tmp), fallback);
         private(&fallback).unwrap();
         assert_eq!(fs::metadata(&fallback).unwrap().mode() & 0o777, 0o700);

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use rustix::fs::OFlags;
 
 use crate::visible::path as shown;
-use crate::{Lock, PathError, Project, owner, runtime_dir, stale};
+use crate::{Lock, PathError, Project, owner, runtime_dir, stale_files};
 
 /// Reasons why the socket could not be bound or reached.
 #[derive(Debug, thiserror::Error)]
@@ -55,7 +55,7 @@ pub fn peer(stream: &impl AsFd) -> io::Result<Peer> {
 impl Peer {
     /// Returns true if it runs as the same user as this process.
     pub fn is_me(&self) -> bool {
-        self.uid == owner::me()
+        self.uid == owner::current_user()
     }
 }
 
@@ -70,11 +70,11 @@ pub struct Bound {
 /// Binds the project's socket, mode 0600. A stale socket of an earlier daemon is recognised by connecting to it, and
 /// replaced. The lock proves that no other daemon of the project is alive.
 pub fn bind(project: &Project, _lock: &Lock) -> Result<(UnixListener, Bound), SocketError> {
-    runtime_dir::made()?;
+    runtime_dir::create_runtime_dir()?;
     let path = project.socket_path()?;
     let failed = |source: io::Error| SocketError::Bind { path: path.clone(), source };
     // Until it listens, it looks stale.
-    let _turn = path.parent().and_then(stale::turn);
+    let _turn = path.parent().and_then(stale_files::turn);
     if path.symlink_metadata().is_ok() {
         match UnixStream::connect(&path) {
             Ok(_) => return Err(SocketError::InUse { path }),
@@ -194,7 +194,7 @@ fn read_note(project: &Project) -> Option<PathBuf> {
         .open(project.socket_note_path())
         .ok()?;
     let metadata = file.metadata().ok()?;
-    if !metadata.is_file() || metadata.uid() != owner::me() {
+    if !metadata.is_file() || metadata.uid() != owner::current_user() {
         return None;
     }
     let mut text = String::new();
@@ -222,7 +222,7 @@ mod tests {
         let (listener, bound) = bind(&project, &lock).unwrap();
         assert_eq!(fs::metadata(bound.path()).unwrap().mode() & 0o777, 0o600);
         let stream = connect(&project).unwrap().expect("there");
-        assert_eq!(peer(&stream).unwrap(), Peer { pid: std::process::id(), uid: owner::me() });
+        assert_eq!(peer(&stream).unwrap(), Peer { pid: std::process::id(), uid: owner::current_user() });
         assert!(matches!(bind(&project, &lock), Err(SocketError::InUse { .. })));
         // A killed daemon leaves its file behind.
         drop(listener);

@@ -124,7 +124,7 @@ impl Places {
         let standard = home.as_ref().map(of_home);
         let named = xdg.clone().map(|xdg| (xdg, "XDG_STATE_HOME")).or_else(|| home.clone().map(|home| (home, "HOME")));
         let own = xdg.map(|xdg| xdg.join("hob")).or_else(|| standard.clone());
-        let shared = own.is_none().then(|| temporary.join(format!("hob-{}", owner::me())));
+        let shared = own.is_none().then(|| temporary.join(format!("hob-{}", owner::current_user())));
         let first = own.or_else(|| shared.clone()).unwrap_or_default();
         // A place that other users can change is not searched.
         let is_mine = |standard: &PathBuf| home.iter().all(|home| owner::foreign(home, standard).is_none());
@@ -236,7 +236,7 @@ pub(crate) fn is_of_another(path: &Path, root: &Path) -> bool {
 }
 
 /// Returns the state of other projects that used to be at this path.
-pub(crate) fn aside(path: &Path) -> Vec<PathBuf> {
+pub(crate) fn set_aside_states(path: &Path) -> Vec<PathBuf> {
     let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let beside = path.parent().and_then(|place| fs::read_dir(place).ok()).into_iter().flatten().flatten();
     let mut aside: Vec<_> = beside
@@ -390,10 +390,10 @@ mod tests {
         drop(held);
         drop(make(&root));
         assert!(!of(&root).join("mail.db").exists());
-        assert_eq!(aside(&of(&root)).len(), 1);
+        assert_eq!(set_aside_states(&of(&root)).len(), 1);
         drop(make(&moved));
         assert_eq!(fs::read_to_string(of(&moved).join("mail.db")).unwrap(), "mail");
-        assert_eq!(aside(&of(&root)).len(), 0);
+        assert_eq!(set_aside_states(&of(&root)).len(), 0);
         drop(make(&root));
         assert!(of(&moved).join("mail.db").exists() && !of(&root).join("mail.db").exists());
     }
@@ -402,7 +402,7 @@ mod tests {
     fn what_another_made_in_the_temporary_directory_is_not_used() {
         let temp = tempfile::tempdir().unwrap();
         let places = Places::new(None, None, temp.path());
-        let (root, above) = (temp.path().join("root"), temp.path().join(format!("hob-{}", owner::me())));
+        let (root, above) = (temp.path().join("root"), temp.path().join(format!("hob-{}", owner::current_user())));
         fs::create_dir(&root).unwrap();
         let path = above.join("00000000000000aa");
         let refused = |what: &str| {
@@ -420,7 +420,7 @@ mod tests {
         fs::write(&above, "").unwrap();
         refused("a file");
         fs::remove_file(&above).unwrap();
-        if owner::me() == 0 {
+        if owner::current_user() == 0 {
             fs::create_dir_all(&path).unwrap();
             std::os::unix::fs::chown(&above, Some(12345), None).unwrap();
             refused("somebody else's directory");
@@ -493,11 +493,11 @@ mod tests {
         ];
         for (what, spoil) in spoils {
             fs::write(path.join("mail.db"), "mail").unwrap();
-            let before = aside(&path).len();
+            let before = set_aside_states(&path).len();
             spoil();
             make();
             assert!(!path.join("mail.db").exists(), "{what}");
-            assert_eq!(aside(&path).len(), before + 1, "{what}");
+            assert_eq!(set_aside_states(&path).len(), before + 1, "{what}");
         }
     }
 
@@ -510,7 +510,7 @@ mod tests {
         let path = places.first().join(hash);
         fs::create_dir_all(places.first()).unwrap();
         fs::create_dir_all(mine.join(hash)).unwrap();
-        if owner::me() == 0 {
+        if owner::current_user() == 0 {
             for at in [&xdg, places.first()] {
                 std::os::unix::fs::chown(at, Some(12345), None).unwrap();
                 let refused = directory_in(&places, hash).unwrap_err().to_string();
@@ -527,7 +527,7 @@ mod tests {
         fs::remove_file(&path).unwrap();
         symlink(mine.join(hash), &path).unwrap();
         assert_eq!(directory_in(&places, hash).unwrap(), mine.join(hash).canonicalize().unwrap());
-        if owner::me() == 0 {
+        if owner::current_user() == 0 {
             std::os::unix::fs::lchown(&path, Some(12345), None).unwrap();
             assert!(matches!(directory_in(&places, hash), Err(PathError::NotPrivate { .. })), "another's link");
             std::os::unix::fs::lchown(&path, Some(0), None).unwrap();

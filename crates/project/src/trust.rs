@@ -114,7 +114,8 @@ impl Trust {
 
     fn load_from(path: &Path) -> Result<Trust, ConfigError> {
         // A file of root's is not accepted either: root did not decide for this user.
-        user_config::read_of(path, &[owner::me()])?.map_or_else(|| Ok(Trust::default()), |text| parse(path, &text))
+        user_config::read_of(path, &[owner::current_user()])?
+            .map_or_else(|| Ok(Trust::default()), |text| parse(path, &text))
     }
 
     /// Returns true if this text of the project's `hob.toml` is granted.
@@ -270,7 +271,7 @@ mod tests {
         assert!(!trust.covers(&project, text) && !trust.covers_code(&root), "it was replaced");
         assert!(!trust.covers_code(&temp.path().join("elsewhere")), "it was moved: whoever moved it says so again");
         // A file that another user wrote or may replace grants nothing, and stores no grant.
-        if owner::me() == 0 {
+        if owner::current_user() == 0 {
             std::os::unix::fs::chown(&file, Some(12345), None).unwrap();
             assert!(matches!(Trust::load_from(&file), Err(ConfigError::NotMine { owner: 12345, .. })));
             fs::remove_file(&file).unwrap();

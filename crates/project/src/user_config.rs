@@ -40,18 +40,18 @@ impl UserConfig {
     /// # Errors
     /// If another user wrote it, or may replace it.
     pub fn read(path: &Path) -> Result<Option<String>, ConfigError> {
-        read_of(path, &[owner::me(), 0])
+        read_of(path, &[owner::current_user(), 0])
     }
 }
 
 /// Returns the directory of the user's configuration.
 pub(crate) fn directory() -> Option<PathBuf> {
-    let (base, below) = place()?;
+    let (base, below) = config_location()?;
     Some(base.join(below))
 }
 
 /// Returns the directory from the environment, and the path of hob's configuration below it.
-fn place() -> Option<(PathBuf, &'static str)> {
+fn config_location() -> Option<(PathBuf, &'static str)> {
     let absolute = |name| env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
     let of_home = || Some((absolute("HOME")?, ".config/hob"));
     absolute("XDG_CONFIG_HOME").map(|base| (base, "hob")).or_else(of_home)
@@ -83,7 +83,7 @@ pub(crate) fn read_of(path: &Path, writers: &[u32]) -> Result<Option<String>, Co
 /// Refuses a file in a place that another user controls: the file may be this user's own, but meant for another purpose
 /// (a link into a checkout).
 pub(crate) fn refuse_foreign_place(path: &Path) -> Result<(), ConfigError> {
-    let base = place().map(|(base, _)| base).filter(|base| path.starts_with(base));
+    let base = config_location().map(|(base, _)| base).filter(|base| path.starts_with(base));
     let base = base.as_deref().or_else(|| path.parent()).unwrap_or(path);
     match owner::foreign(base, path) {
         Some(foreign) if foreign.path == path => Err(ConfigError::NotMine { path: foreign.path, owner: foreign.owner }),
@@ -111,7 +111,7 @@ mod tests {
         fs::rename(&path, temp.path().join("mine")).unwrap();
         symlink("../mine", &path).unwrap();
         assert_eq!(UserConfig::read(&path).unwrap().as_deref(), Some("toolsets = []\n"));
-        if owner::me() == 0 {
+        if owner::current_user() == 0 {
             lchown(&path, Some(12345), None).unwrap();
             assert!(matches!(UserConfig::read(&path), Err(ConfigError::NotMine { owner: 12345, .. })), "a link");
             lchown(&path, Some(0), None).unwrap();

@@ -89,7 +89,7 @@ impl Archive {
 
     /// Returns the session of a worktree that has output of an evaluation, with its log.
     pub(crate) fn find_eval(&self, worktree: &Path, eval: u64) -> Option<(String, OutputLog)> {
-        let places = self.places();
+        let places = self.log_directories();
         let of_worktree = places.iter().rev().filter_map(|place| Some((name_in(place, worktree)?, place)));
         of_worktree.filter_map(|(name, place)| Some((name, read(place)?))).find(|(_, log)| log.printed(eval).is_some())
     }
@@ -97,7 +97,7 @@ impl Archive {
     /// Returns the sessions of a worktree whose output is kept and the time of their last use, most recent first.
     pub(crate) fn names(&self, worktree: &Path) -> Vec<(String, SystemTime)> {
         let mut names: Vec<(String, SystemTime)> = Vec::new();
-        for place in self.places().into_iter().rev() {
+        for place in self.log_directories().into_iter().rev() {
             if let Some(name) = name_in(&place, worktree).filter(|name| names.iter().all(|(known, _)| known != name)) {
                 names.push((name, last_use(&place)));
             }
@@ -107,17 +107,17 @@ impl Archive {
 
     /// Returns the newest evaluation that any log has output of.
     pub(crate) fn last_eval(&self) -> Option<u64> {
-        self.places().iter().filter_map(|place| read(place)?.last_eval()).max()
+        self.log_directories().iter().filter_map(|place| read(place)?.last_eval()).max()
     }
 
     fn last(&self, worktree: &Path, name: &str) -> Option<PathBuf> {
-        self.places().into_iter().rfind(|place| name_in(place, worktree).as_deref() == Some(name))
+        self.log_directories().into_iter().rfind(|place| name_in(place, worktree).as_deref() == Some(name))
     }
 
     /// Makes room for one more log: removes the least recently used ones that are unused, or used only by sessions that
     /// have `ended`. Returns the removed directories.
     pub(crate) fn make_room(&self, ended: &[PathBuf]) -> Vec<PathBuf> {
-        let places = self.places();
+        let places = self.log_directories();
         let mut count = places.len() + 1;
         let sizes: Vec<u64> = places.iter().map(|place| size(place)).collect();
         let mut size: u64 = sizes.iter().sum();
@@ -142,7 +142,7 @@ impl Archive {
     }
 
     /// Returns all log directories, by the time of their last use.
-    fn places(&self) -> Vec<PathBuf> {
+    fn log_directories(&self) -> Vec<PathBuf> {
         let Some(entries) = self.directory.as_ref().and_then(|directory| std::fs::read_dir(directory).ok()) else {
             return Vec::new();
         };
@@ -211,7 +211,7 @@ mod tests {
         String::from_utf8_lossy(&log.read_blocking(&Query::default()).bytes()).into_owned()
     }
 
-    fn say(archive: &Archive, name: &str, eval: u64, bytes: &[u8]) {
+    fn append_output(archive: &Archive, name: &str, eval: u64, bytes: &[u8]) {
         let log = archive.open(Path::new("/w"), name).expect("opened");
         log.append(Stream::Stdout, Some(eval), bytes);
         assert!(log.flush(Duration::from_secs(10)));
@@ -226,10 +226,10 @@ mod tests {
     fn a_name_goes_on_where_it_ended() {
         let directory = tempfile::tempdir().expect("a directory");
         let archive = Archive::new(Some(directory.path().to_owned()), Limits::default());
-        say(&archive, "main", 1, b"one ");
-        say(&archive, "main-2", 2, b"other");
-        say(&archive, "main", 3, b"two");
-        assert_eq!(archive.places().len(), 2);
+        append_output(&archive, "main", 1, b"one ");
+        append_output(&archive, "main-2", 2, b"other");
+        append_output(&archive, "main", 3, b"two");
+        assert_eq!(archive.log_directories().len(), 2);
         assert_eq!(text(&archive.find(Path::new("/w"), "main").expect("found")), "one two");
         assert!(archive.find(Path::new("/other"), "main").is_none());
         assert!(archive.find(Path::new("/w"), "mai").is_none());
@@ -254,17 +254,18 @@ mod tests {
         for run in 0..KEPT + 5 {
             let name = format!("s{run}");
             archive.make_room(&[]);
-            say(&archive, &name, 1, b"small");
+            append_output(&archive, &name, 1, b"small");
         }
-        assert_eq!(archive.places().len(), KEPT);
+        assert_eq!(archive.log_directories().len(), KEPT);
         assert!(archive.find(Path::new("/w"), "s4").is_none() && archive.find(Path::new("/w"), "s5").is_some());
         for run in 0..5 {
-            say(&archive, &format!("large{run}"), 1, &[b'x'; 90_000]);
+            append_output(&archive, &format!("large{run}"), 1, &[b'x'; 90_000]);
         }
         let held = archive.last(Path::new("/w"), "large0").expect("it is there");
         let log = archive.open(Path::new("/w"), "large0").expect("opened");
         archive.make_room(&[]);
-        let left: Vec<_> = archive.places().iter().filter_map(|place| name_in(place, Path::new("/w"))).collect();
+        let left: Vec<_> =
+            archive.log_directories().iter().filter_map(|place| name_in(place, Path::new("/w"))).collect();
         assert_eq!(left, ["large0", "large2", "large3", "large4"], "what is in use stays");
         assert!(left.len() as u64 * 90_000 <= 100_000 * SHARES);
         let small = Archive::new(archive.directory.clone(), Limits { disk: 80_000, ..archive.limits.clone() });

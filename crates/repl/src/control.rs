@@ -38,7 +38,7 @@ pub async fn output(repl: Arc<Repl>, cx: Context, params: Option<Box<RawValue>>)
     let params: OutputParams = serde_json::from_str(params).map_err(|error| wrong(&error))?;
     let caller = caller(&cx).map_err(|error| wrong(&error))?;
     let printed = repl.output(caller, Some(&params.session)).map_err(|error| wrong(&error))?;
-    let mut query = Query::since(params.cursor).only(params.stream.logged()).at_most(MAX_BYTES);
+    let mut query = Query::since(params.cursor).only_stream(params.stream.logged()).at_most(MAX_BYTES);
     query.eval = Some(Some(params.eval));
     let slice = printed.log.read(query).await;
     let answer = json!({

@@ -22,10 +22,10 @@ pub struct LoadRecord {
     pub ok: bool,
     /// The REPL's own summary line, such as `Ok, two modules loaded.`
     pub summary: String,
-    /// All messages about the program now, once [`LoadRecord::after`] was called; before that, the messages of this
+    /// All messages about the program now, once [`LoadRecord::continue_from`] was called; before that, the messages of this
     /// load.
     pub diagnostics: Vec<Diagnostic>,
-    /// The changes by this load; filled by [`LoadRecord::after`].
+    /// The changes by this load; filled by [`LoadRecord::continue_from`].
     pub delta: Delta,
     /// The files compiled in this load.
     pub compiled: Vec<String>,
@@ -68,7 +68,7 @@ impl LoadRecord {
     /// Turns this load, taken alone, into the successor of `before`: numbered, with the whole current list and the
     /// difference. The first load follows the default.
     #[must_use]
-    pub fn after(mut self, before: &LoadRecord) -> LoadRecord {
+    pub fn continue_from(mut self, before: &LoadRecord) -> LoadRecord {
         // An error means that its module was rejected, so the next load tries it again: if that is silent, the error is
         // fixed or hidden by another one. A warning about a module that was not recompiled still holds.
         let still_holds = |old: &&Diagnostic| {
@@ -87,7 +87,7 @@ impl LoadRecord {
         if !self.fresh {
             self.sources.extend(before.sources.iter().cloned());
         }
-        self.delta = Delta::between(&before.diagnostics, &list);
+        self.delta = Delta::compare(&before.diagnostics, &list);
         self.diagnostics = list;
         self.generation = before.generation + 1;
         self
@@ -128,19 +128,19 @@ mod tests {
     fn warnings_stay_until_their_file_is_compiled_again() {
         let a = "A.hs:3:1: warning: [-Wunused-imports] The import is redundant\n\
                  B.hs:1:1: warning: [-Wtabs] Tab\nB.hs:2:1-3: error: Variable not in scope: x\n";
-        let first = load(&["A.hs", "B.hs"], a, true).after(&LoadRecord::default());
+        let first = load(&["A.hs", "B.hs"], a, true).continue_from(&LoadRecord::default());
         assert_eq!(counts(&first), (3, 0, 0));
         // B is fixed, A is not compiled again; B's warning moved by two lines.
-        let second = load(&["B.hs"], "B.hs:3:1: warning: [-Wtabs] Tab\n", false).after(&first);
+        let second = load(&["B.hs"], "B.hs:3:1: warning: [-Wtabs] Tab\n", false).continue_from(&first);
         assert_eq!(counts(&second), (0, 1, 2));
         assert_eq!(second.diagnostics.len(), 2);
         assert!(second.diagnostics.iter().any(|d| d.file.as_deref() == Some("B.hs") && d.line == Some(3)));
         // A leaves the program.
-        let third = load(&[], "", false).after(&second).without_files_other_than(&["./B.hs".to_owned()]);
+        let third = load(&[], "", false).continue_from(&second).without_files_other_than(&["./B.hs".to_owned()]);
         assert_eq!(counts(&third), (0, 1, 1));
         assert_eq!(third.diagnostics.len(), 1);
         // A fresh load forgets everything.
-        let fourth = load(&[], "", true).after(&third);
+        let fourth = load(&[], "", true).continue_from(&third);
         assert_eq!(counts(&fourth), (0, 1, 0));
         assert_eq!(fourth.generation, 4);
     }

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use client::Control;
 use client::control::ControlError;
-use project::rooms::{NEXT, STOP_CALL, Snapshot};
+use project::dashboard::{NEXT, STOP_CALL, Snapshot};
 use project::{Hello, Project};
 use serde::Deserialize;
 use serde_json::{Value, json};

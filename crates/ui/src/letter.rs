@@ -1,6 +1,6 @@
 //! A message that the person writes to agents.
 
-use project::rooms::{MailRow, USER};
+use project::dashboard::{MailRow, USER};
 use serde_json::{Value, json};
 
 /// The group of all agents.

@@ -1,6 +1,6 @@
 //! The rows of each room as cells, for all faces: which columns there are, and what each says.
 
-use project::rooms::{
+use project::dashboard::{
     AgentRow, AgentState, CallRow, MailRow, Minute, Need, NodeRow, QuestionRow, Room, Rooms, SessionRow, Urgency,
     WorkRow,
 };

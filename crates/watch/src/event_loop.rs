@@ -88,7 +88,7 @@ impl EventLoop {
             match self.inbox.wait(&self.schedule()) {
                 Work::Stop => return,
                 Work::Rescan => self.rebuild(),
-                Work::Look(dirty, has_cookie) => self.look(dirty, has_cookie),
+                Work::Look(dirty, has_cookie) => self.examine(dirty, has_cookie),
                 Work::Sync => self.sync(),
                 Work::Poll => self.poll(),
             }
@@ -234,7 +234,7 @@ impl EventLoop {
     }
 
     /// Examines the reported paths.
-    fn look(&mut self, dirty: Dirty, has_cookie: bool) {
+    fn examine(&mut self, dirty: Dirty, has_cookie: bool) {
         if self.source.is_none() {
             return;
         }

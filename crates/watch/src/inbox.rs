@@ -85,7 +85,7 @@ impl Inbox {
         before.moved |= detail.moved;
         if state.dirty.len() > MAX_DIRTY {
             drop(state);
-            return self.lost(epoch);
+            return self.mark_lost(epoch);
         }
         // The thread already has a deadline for further paths.
         if state.first.is_none() {
@@ -94,7 +94,7 @@ impl Inbox {
         }
     }
 
-    pub(crate) fn lost(&self, epoch: u64) {
+    pub(crate) fn mark_lost(&self, epoch: u64) {
         let mut state = self.lock();
         if state.epoch == epoch {
             state.lost = true;

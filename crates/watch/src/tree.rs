@@ -81,12 +81,12 @@ impl Tree {
 
     /// Removes the path and everything below it. Returns the removed directories.
     pub(crate) fn forget(&mut self, path: &Path) -> Vec<PathBuf> {
-        let gone: Vec<_> = self.below(path, |_| true);
+        let gone: Vec<_> = self.paths_below(path, |_| true);
         self.remove(gone)
     }
 
     pub(crate) fn forget_below(&mut self, path: &Path) -> Vec<PathBuf> {
-        let gone = self.below(path, |(at, _)| ***at != *path);
+        let gone = self.paths_below(path, |(at, _)| ***at != *path);
         self.remove(gone)
     }
 
@@ -96,18 +96,18 @@ impl Tree {
 
     /// Keeps the known entries below a directory that could not be read because of a temporary error.
     pub(crate) fn keep_below(&mut self, path: &Path) {
-        for at in self.below(path, |_| true) {
+        for at in self.paths_below(path, |_| true) {
             self.entries.get_mut(&at).expect("it was there just now").scan = self.scan;
         }
     }
 
     /// Removes the entries below the directory that the scan did not find. Returns the removed directories.
     pub(crate) fn end_scan(&mut self, dir: &Path) -> Vec<PathBuf> {
-        let gone = self.below(dir, |(at, entry)| entry.scan != self.scan && ***at != *dir);
+        let gone = self.paths_below(dir, |(at, entry)| entry.scan != self.scan && ***at != *dir);
         self.remove(gone)
     }
 
-    fn below(&self, path: &Path, wanted: impl Fn(&(&Arc<Path>, &Entry)) -> bool) -> Vec<Arc<Path>> {
+    fn paths_below(&self, path: &Path, wanted: impl Fn(&(&Arc<Path>, &Entry)) -> bool) -> Vec<Arc<Path>> {
         let from = self.entries.range::<Path, _>((Bound::Included(path), Bound::Unbounded));
         from.take_while(|(at, _)| at.starts_with(path)).filter(wanted).map(|(at, _)| at.clone()).collect()
     }

@@ -16,7 +16,7 @@ use work::{Work, WorkOptions, WorkSettings, tools};
 
 // Prints the measurements to stdout.
 #[allow(clippy::print_stdout)]
-fn say(name: &str, value: f64) {
+fn print_figure(name: &str, value: f64) {
     println!("{name}\t{value:.2}");
 }
 
@@ -144,10 +144,10 @@ fn large(runtime: &Runtime, files: usize, name: &str, times: usize) {
         git.push(timed(|| drop(place.status(runtime, json!({"sections": ["git"]})))));
         kept.push(timed(|| drop(place.status(runtime, json!({})))));
     }
-    say(&format!("git status, {name} files"), middle(bare));
-    say(&format!("git's part, {name} files"), middle(git));
-    say(&format!("all kept, {name} files"), middle(kept));
-    say(&format!("questions while kept, {name} files"), (place.github.requests().len() - asked) as f64);
+    print_figure(&format!("git status, {name} files"), middle(bare));
+    print_figure(&format!("git's part, {name} files"), middle(git));
+    print_figure(&format!("all kept, {name} files"), middle(kept));
+    print_figure(&format!("questions while kept, {name} files"), (place.github.requests().len() - asked) as f64);
 }
 
 /// Measures a directory without a repository and without programs.
@@ -155,7 +155,7 @@ fn nothing(runtime: &Runtime, times: usize) {
     let mut place = Fixture::new();
     place.env.insert("PATH".to_owned(), place.temp.path().join("nothing").display().to_string());
     let took = (0..times).map(|_| timed(|| drop(place.status(runtime, json!({})))));
-    say("everything absent", middle(took.collect()));
+    print_figure("everything absent", middle(took.collect()));
 }
 
 /// Measures another call while GitHub never answers.
@@ -163,14 +163,14 @@ fn hanging(runtime: &Runtime) {
     let place = Fixture::with_files(10);
     place.github.behave(Behaviour::IsSilent);
     let alone = (0..9).map(|_| timed(|| drop(place.status(runtime, json!({"sections": ["git"]})))));
-    say("git's part alone", middle(alone.collect()));
+    print_figure("git's part alone", middle(alone.collect()));
     let begun = Instant::now();
     let waiting = runtime.spawn(status(place.work.clone(), place.caller("waits"), json!({"sections": ["pull"]})));
     std::thread::sleep(Duration::from_millis(500)); // sleeps: the call has to hang before others run beside it
     let beside = (0..9).map(|_| timed(|| drop(place.status(runtime, json!({"sections": ["git"]})))));
-    say("git's part beside a gh that hangs", middle(beside.collect()));
+    print_figure("git's part beside a gh that hangs", middle(beside.collect()));
     let said = runtime.block_on(waiting).expect("it ends");
-    say("a gh that hangs", begun.elapsed().as_secs_f64() * 1e6);
+    print_figure("a gh that hangs", begun.elapsed().as_secs_f64() * 1e6);
     assert_eq!(said["sources"]["pull"]["state"], "timeout", "{said}");
 }
 
@@ -194,8 +194,8 @@ fn crowd(runtime: &Runtime) {
         let said = runtime.block_on(call).expect("it ends");
         assert_eq!(said["sources"]["git"]["state"], "ok", "{said}");
     }
-    say("50 agents in 10 worktrees", begun.elapsed().as_secs_f64() * 1e6);
-    say("questions to GitHub by 50 agents in 10 worktrees", place.github.requests().len() as f64);
+    print_figure("50 agents in 10 worktrees", begun.elapsed().as_secs_f64() * 1e6);
+    print_figure("questions to GitHub by 50 agents in 10 worktrees", place.github.requests().len() as f64);
 }
 
 /// Measures rule facts, from a fresh state and with a new git query.
@@ -208,7 +208,7 @@ fn facts(runtime: &Runtime, times: usize) {
     };
     let begun = Instant::now();
     let _ = runtime.block_on(place.work.fact("work.dirty", &root, || env.clone()));
-    say("a fact by a new look", begun.elapsed().as_secs_f64() * 1e6);
+    print_figure("a fact by a new look", begun.elapsed().as_secs_f64() * 1e6);
     place.status(runtime, json!({"sections": ["git"]}));
     let took: Vec<f64> = (0..times)
         .map(|number| {
@@ -218,7 +218,7 @@ fn facts(runtime: &Runtime, times: usize) {
             timed(ask)
         })
         .collect();
-    say("a fact from a status before", middle(took));
+    print_figure("a fact from a status before", middle(took));
 }
 
 fn timed(run: impl FnOnce()) -> f64 {

@@ -3,15 +3,15 @@
 
 use project::visible;
 
-use crate::around::{Agent, Waiting};
-use crate::changed::Changed;
+use crate::changes::Changed;
 use crate::git::{Git, OperationKind, Since};
 use crate::notes::Note;
+use crate::other_parts::{Agent, Waiting};
 use crate::pull::{Mergeable, Pull, PullState, Review};
-use crate::shortened::shortened;
+use crate::rendering::{self, age, counted};
 use crate::sources::{Source, State};
 use crate::tracker::{Issue, beads};
-use crate::words::{self, age, counted};
+use crate::truncation::shortened;
 
 /// The limit of a brief, in characters.
 pub const MOST: usize = 1500;
@@ -46,27 +46,27 @@ pub struct BriefInput {
 pub fn start(known: &BriefInput) -> String {
     let mut before = Vec::new();
     let mut after = Vec::new();
-    after.extend(known.issue.iter().flat_map(words::issue));
+    after.extend(known.issue.iter().flat_map(rendering::issue));
     // A merged or closed pull request needs no attention.
     let open = known.pull.iter().filter(|pull| pull.state == PullState::Open);
-    after.extend(open.flat_map(words::pull));
+    after.extend(open.flat_map(rendering::pull));
     let changed = known.changed.iter().filter(|changed| known.since.is_none() || changed.part != "git");
     after.extend(changed.map(|changed| format!("changed, {}: {}", changed.part, changed.text)));
     match &known.git {
         Ok(git) if git.bare => {}
         Ok(git) => {
-            before.extend(git.operation.as_ref().map(words::operation));
+            before.extend(git.operation.as_ref().map(rendering::operation));
             after.extend(known.since.as_ref().filter(|since| since.count > 0).map(|since| news(git, since)));
-            after.push(words::at(git));
-            after.extend(words::compared(git));
-            after.extend(words::counts(git));
-            after.extend(words::folders(git));
+            after.push(rendering::at(git));
+            after.extend(rendering::compared(git));
+            after.extend(rendering::counts(git));
+            after.extend(rendering::folders(git));
         }
         Err(source) => after.extend(missing(source)),
     }
     after.extend(agents(&known.agents));
     after.extend(known.waiting.iter().map(|waiting| waiting.text.clone()));
-    after.extend(known.ready.iter().map(|issue| format!("ready: {}", words::issue_line(issue))));
+    after.extend(known.ready.iter().map(|issue| format!("ready: {}", rendering::issue_line(issue))));
     compose(before, known.note.as_ref(), after, known.now_ms)
 }
 
@@ -79,7 +79,7 @@ pub fn end(known: &BriefInput) -> String {
     }
     lines.extend(known.pull.iter().flat_map(of_pull));
     let unfinished = known.issue.iter().filter(|issue| beads::is_unfinished(issue));
-    lines.extend(unfinished.map(|issue| format!("{}: close it if you are done", words::issue_line(issue))));
+    lines.extend(unfinished.map(|issue| format!("{}: close it if you are done", rendering::issue_line(issue))));
     lines.extend(known.waiting.iter().map(|waiting| waiting.text.clone()));
     if lines.is_empty() {
         lines.push("Nothing is unfinished, and nothing is pending.".to_owned());
@@ -95,13 +95,13 @@ fn of_pull(pull: &Pull) -> Vec<String> {
         return lines;
     }
     if let Some(checks) = pull.checks.as_ref().filter(|checks| checks.word() == "failed") {
-        lines.push(format!("#{number}, {}: `gh pr checks {number}`", words::checks(checks)));
+        lines.push(format!("#{number}, {}: `gh pr checks {number}`", rendering::checks(checks)));
     }
     if pull.mergeable == Mergeable::Conflicts {
         lines.push(format!("#{number} conflicts with {}", visible(&pull.base)));
     }
     if pull.review == Review::ChangesRequested || pull.unresolved > 0 {
-        let review = words::review(pull.review).unwrap_or("reviewed");
+        let review = rendering::review(pull.review).unwrap_or("reviewed");
         let threads = counted(pull.unresolved, "thread");
         lines.push(format!("#{number} {review}, {threads} not resolved: `gh pr view {number} --comments`"));
     }
@@ -119,14 +119,14 @@ fn unfinished(git: &Git) -> Vec<String> {
             kind => format!("`git {0} --continue` finishes it, `git {0} --abort` cancels it", kind.word()),
         };
         let first = if operation.conflicts > 0 { "resolve and `git add` them, then " } else { "" };
-        lines.push(format!("{}: {first}{next}", words::operation(operation)));
+        lines.push(format!("{}: {first}{next}", rendering::operation(operation)));
     }
     let changed = [(git.staged, "staged"), (git.unstaged, "not staged"), (git.untracked, "untracked")];
     let changed: Vec<String> =
         changed.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{count} {what}")).collect();
     if !changed.is_empty() {
         lines.push(format!("{}: `git add` and `git commit` keep them", changed.join(", ")));
-        lines.extend(words::folders(git));
+        lines.extend(rendering::folders(git));
     }
     match (git.unpushed.unwrap_or_default(), git.detached, &git.upstream) {
         (0, ..) => {}
@@ -149,7 +149,7 @@ fn unfinished(git: &Git) -> Vec<String> {
 
 fn news(git: &Git, since: &Since) -> String {
     let base = git.base.as_deref().map_or_else(|| "the base".to_owned(), visible);
-    words::news(&format!("{base} since the note"), since)
+    rendering::news(&format!("{base} since the note"), since)
 }
 
 fn agents(agents: &[Agent]) -> Option<String> {

@@ -5,14 +5,14 @@ use std::time::Duration;
 use mcp::tool::Context;
 use project::{Caller, journal};
 
-use crate::around::{Agent, Waiting};
 use crate::brief::{self, BriefInput};
-use crate::gather::{Work, place_of};
 use crate::git::{self, Git};
-use crate::kept::Wish;
+use crate::network_cache::Wish;
 use crate::notes::{Note, NoteTarget};
+use crate::other_parts::{Agent, Waiting};
 use crate::sources::Source;
-use crate::standing::{Sections, StatusQuery};
+use crate::state::{Work, place_of};
+use crate::status::{Sections, StatusQuery};
 use crate::tracker::Issue;
 
 /// How long a brief waits for GitHub. An agent's start waits for the brief.
@@ -41,12 +41,12 @@ pub struct Brief {
 }
 
 impl Work {
-    /// Renders the brief for this caller. The note in it is leased to the caller's run; see [`Work::heard_of`].
+    /// Renders the brief for this caller. The note in it is leased to the caller's run; see [`Work::confirm_delivery`].
     pub async fn brief(&self, cx: &Context, caller: &Caller, moment: Moment) -> Brief {
         let sections = Sections { pull: true, issue: true, worktrees: false };
         let wish = Wish { fresh: false, wait: BRIEF_WAIT };
         let wanted = StatusQuery { sections, issue: None, wish, is_a_call: moment != Moment::End };
-        let (standing, waiting) = tokio::join!(self.standing(caller, wanted), (self.around.waiting)(cx));
+        let (standing, waiting) = tokio::join!(self.collect_status(caller, wanted), (self.around.waiting)(cx));
         let git = standing.git;
         let place = place_of(&git, caller);
         let note = match moment {

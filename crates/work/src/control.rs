@@ -11,10 +11,10 @@ use serde_json::json;
 use serde_json::value::{RawValue, to_raw_value};
 
 use crate::brief::quoted;
-use crate::gather::Work;
 use crate::notes::NOTE_MAX;
+use crate::rendering::counted;
+use crate::state::Work;
 use crate::tools::{NoteView, keep, render_target};
-use crate::words::counted;
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]

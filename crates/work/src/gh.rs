@@ -219,7 +219,7 @@ fn error_suffix(message: &str) -> String {
     if message.is_empty() {
         String::new()
     } else {
-        format!(": {}", crate::shortened::shortened(&project::visible(message), 200))
+        format!(": {}", crate::truncation::shortened(&project::visible(message), 200))
     }
 }
 

@@ -139,7 +139,7 @@ impl Notes {
 
     /// Confirms delivery to the caller's run, by a new call or by another result sent to it, unless the earlier answer was
     /// cancelled or lost.
-    pub fn heard_of(&self, caller: &Caller, by_a_new_call: bool) {
+    pub fn confirm_delivery(&self, caller: &Caller, by_a_new_call: bool) {
         let Some(run) = &caller.run else { return };
         let mut leases = self.leases.lock();
         let Some(lease) = leases.get(run) else { return };
@@ -165,7 +165,7 @@ impl Notes {
     }
 
     /// Records that the answer to this run was lost, so that its note is shown again.
-    pub fn lost(&self, run: &str) {
+    pub fn record_lost_answer(&self, run: &str) {
         self.leases.lock().remove(run);
     }
 

@@ -4,7 +4,7 @@ use project::ConfigError;
 use project::config::{File, Settings};
 use serde::Deserialize;
 
-use crate::tracker::of_branch::Pattern;
+use crate::tracker::branch_issue::Pattern;
 
 /// The configuration of this part.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

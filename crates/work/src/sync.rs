@@ -14,11 +14,11 @@ use process::{AnswerError, Bounds};
 use project::{Caller, Purpose, visible};
 use tokio::time::timeout;
 
-use crate::gather::Work;
 use crate::git::Git;
 use crate::git::porcelain::Config;
 use crate::run::{NoAnswer, OF_TRACKERS, Runner};
 use crate::sources::{Source, State};
+use crate::state::Work;
 
 /// Limits of a fetch or of a tracker's pull.
 const BOUNDS: Bounds = Bounds { deadline: Duration::from_secs(20), stdout: 1 << 20, stderr: 16 * 1024 };
@@ -40,7 +40,7 @@ const OF_FETCHES: &[&str] = &[
 impl Work {
     /// Fetches the remotes of the caller's branch and its base, and lets the tracker pull. Returns the result of both.
     pub(crate) async fn sync(&self, caller: &Caller) -> BTreeMap<&'static str, Source> {
-        let git = self.look(caller).await;
+        let git = self.query_git(caller).await;
         let (root, repository) = match &git {
             Ok(git) => (git.root.clone(), git.common_dir.clone()),
             Err(_) => (caller.worktree.clone(), caller.worktree.clone()),
@@ -82,7 +82,7 @@ async fn fetch(caller: &Caller, git: &Git) -> Result<Source, Source> {
     let repository = asked.repository().await.map_err(|NoAnswer(source)| source)?;
     let config = Config::parse(&repository.config);
     let ssh = env.get("GIT_SSH_COMMAND");
-    if let Some(name) = config.own().map(|(name, _)| name).find(|name| is_risky(name, ssh.is_some())) {
+    if let Some(name) = config.repository_settings().map(|(name, _)| name).find(|name| is_risky(name, ssh.is_some())) {
         return Err(Source::missing(
             State::Failed,
             format!("the repository's own configuration controls how to fetch ({}), so hob refuses", visible(name)),
@@ -175,7 +175,10 @@ fn remotes<'a>(config: &'a Config, git: &Git) -> Vec<&'a str> {
 /// Returns the configured refspecs of a remote whose targets are below `refs/remotes`.
 fn refspecs<'a>(config: &'a Config, remote: &'a str) -> Vec<&'a str> {
     let before = format!("remote.{remote}.");
-    let all = config.own().filter(|(name, _)| name.strip_prefix(&before) == Some("fetch")).map(|(_, value)| value);
+    let all = config
+        .repository_settings()
+        .filter(|(name, _)| name.strip_prefix(&before) == Some("fetch"))
+        .map(|(_, value)| value);
     let is_kept_apart = |spec: &&str| {
         spec.starts_with('^') || spec.split_once(':').is_some_and(|(_, to)| to.starts_with("refs/remotes/"))
     };
@@ -264,7 +267,8 @@ async fn pull_issues(caller: &Caller, root: &Path) -> Option<Source> {
     let asked = Runner { directory: root, env: &env };
     match asked.repository().await.map(|repository| Config::parse(&repository.config)) {
         Ok(config) => {
-            if let Some(name) = config.own().map(|(name, _)| name).find(|name| runs_in_checkouts(name)) {
+            if let Some(name) = config.repository_settings().map(|(name, _)| name).find(|name| runs_in_checkouts(name))
+            {
                 let why = format!("the repository's own configuration names programs for git ({})", visible(name));
                 return Some(Source::missing(State::Failed, why, Some("Run the tracker's pull in your shell.")));
             }

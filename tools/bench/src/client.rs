@@ -40,14 +40,14 @@ impl Client {
     /// [`Client::start`] with these capabilities.
     pub(crate) fn start_with(command: &mut Command, capabilities: Value) -> Result<Client> {
         let (process, stdin, stdout) = KillOnDrop::piped(command)?;
-        let mut client = Client { process: Some(process), ..Client::over(stdin, stdout) };
+        let mut client = Client { process: Some(process), ..Client::from_streams(stdin, stdout) };
         client.request("initialize", hello(capabilities))?;
         client.write(&json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }))?;
         Ok(client)
     }
 
     /// Speaks over a connection without a handshake.
-    pub(crate) fn over(writer: impl Write + Send + 'static, reader: impl Read + Send + 'static) -> Client {
+    pub(crate) fn from_streams(writer: impl Write + Send + 'static, reader: impl Read + Send + 'static) -> Client {
         let (sender, arrivals) = channel();
         thread::spawn(move || {
             let (mut reader, mut bytes) = (BufReader::new(reader), Vec::new());

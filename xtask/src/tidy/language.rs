@@ -9,6 +9,7 @@ use std::process::Command;
 use anyhow::{Context, Result};
 use taskkit::workspace;
 
+use super::modules::module_name;
 use super::prose;
 
 /// Idioms of a private dialect, with the plain wording. `*` stands for any word.
@@ -56,8 +57,139 @@ const FORBIDDEN_TYPES: &[&str] = &[
 
 /// Functions named by a participle, a preposition or a noun that says nothing.
 const FORBIDDEN_FUNCTIONS: &[&str] = &[
-    "said", "shown", "of", "words", "told", "known", "given", "held", "kept", "asked", "found", "seen", "one",
-    "wanted", "meant",
+    "said",
+    "shown",
+    "of",
+    "words",
+    "told",
+    "known",
+    "given",
+    "held",
+    "kept",
+    "asked",
+    "found",
+    "seen",
+    "one",
+    "wanted",
+    "meant",
+    "above",
+    "among",
+    "apart",
+    "around",
+    "aside",
+    "away",
+    "behind",
+    "besides",
+    "brought",
+    "doomed",
+    "elsewhere",
+    "gave",
+    "goes_by",
+    "going_by",
+    "having",
+    "heard",
+    "hears",
+    "here",
+    "inside",
+    "instead",
+    "knows",
+    "lacks",
+    "lasts",
+    "lives",
+    "near",
+    "nowhere",
+    "others",
+    "outside",
+    "over",
+    "restless",
+    "speaks",
+    "taken",
+    "there",
+    "through",
+    "twice",
+    "under",
+    "upward",
+    "upwards",
+    "wants",
+];
+
+/// Modules named by a participle, a preposition or a noun that says nothing.
+const FORBIDDEN_MODULES: &[&str] = &[
+    "anew",
+    "announced",
+    "announcing",
+    "answering",
+    "anything",
+    "around",
+    "asked",
+    "beside",
+    "called",
+    "changed",
+    "deciding",
+    "declared",
+    "described",
+    "earlier",
+    "elsewhere",
+    "examine",
+    "expanded",
+    "feeding",
+    "gather",
+    "handed",
+    "hands",
+    "here",
+    "ignored",
+    "in_force",
+    "in_test",
+    "in_time",
+    "in_turns",
+    "inside",
+    "joined",
+    "judged",
+    "keep",
+    "keeping",
+    "kept",
+    "late",
+    "lingering",
+    "look",
+    "looks",
+    "naming",
+    "near",
+    "newer",
+    "observed",
+    "observing",
+    "of_branch",
+    "outside",
+    "pacing",
+    "place",
+    "places",
+    "printed",
+    "reading",
+    "reads",
+    "resumed",
+    "resuming",
+    "rooms",
+    "running",
+    "seat",
+    "served",
+    "settling",
+    "short",
+    "shortened",
+    "skipped",
+    "slowing",
+    "standing",
+    "suspended",
+    "syncing",
+    "telling",
+    "tried",
+    "typed",
+    "under_way",
+    "unread",
+    "unsearched",
+    "upkeep",
+    "wants",
+    "words",
+    "would",
+    "written",
 ];
 
 /// Characters of a commit's subject.
@@ -82,6 +214,11 @@ impl Language {
         let depth = if ["crates", "tools"].iter().any(|dir| file.starts_with(dir)) { 2 } else { 1 };
         let name: Vec<_> = file.iter().take(depth).map(|part| part.to_string_lossy()).collect();
         let comments = self.crates.entry(name.join("/")).or_default();
+        let module = module_name(file);
+        if FORBIDDEN_MODULES.contains(&&*module) {
+            let plain = "a noun for its contents";
+            self.complaints.push(format!("{}: the module `{module}`: rename it to {plain}", file.display()));
+        }
         for (line, number) in text.lines().map(str::trim).zip(1..) {
             if line.starts_with("//") {
                 comments.lines += 1;
@@ -242,13 +379,16 @@ mod tests {
     }
 
     #[test]
-    fn participles_and_pronouns_name_no_types_or_functions() {
+    fn participles_and_pronouns_name_no_types_functions_or_modules() {
         let text = "pub(crate) struct Said<T>(T);\nstruct Saidly;\n    pub async fn of(a: u8) {}\nfn offer() {}\n\
                     impl Said<u8> {}\nlet type_of = fn_of(Place);\n";
         expect![[r#"
             fuzz/a.rs:1: the type `Said`: rename it to a noun of the domain
             fuzz/a.rs:3: the function `of`: rename it to a verb, or to `new`, `from_…`, `parse`"#]]
         .assert_eq(&complaints("fuzz/a.rs", text));
+        let module = "crates/a/src/kept/mod.rs: the module `kept`: rename it to a noun for its contents";
+        assert_eq!(complaints("crates/a/src/kept/mod.rs", "//! A."), module);
+        assert_eq!(complaints("crates/a/src/kept/store.rs", "//! A."), "");
     }
 
     #[test]

@@ -62,7 +62,8 @@ fn declaring_above(dir: &Path) -> Vec<PathBuf> {
     ["mod.rs", "lib.rs", "main.rs"].iter().map(|name| up.join(name)).chain(sibling).collect()
 }
 
-fn module_name(file: &Path) -> String {
+/// Returns the name of a file's module: its folder for `mod.rs`.
+pub(super) fn module_name(file: &Path) -> String {
     let stem = file.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
     if stem != "mod" {
         return stem;

@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use mcp::tool::Context;
 use parking_lot::Mutex;
+use project::dashboard::QuestionRow;
 use project::journal;
-use project::rooms::QuestionRow;
 use serde_json::{Value, json};
 use tokio::sync::watch;
 use tokio::time::Instant;
@@ -149,7 +149,7 @@ impl Board {
     }
 
     /// Notifies the person of a question outside of hob, if configured.
-    pub(super) fn tell(&self, question: &Question) {
+    pub(super) fn notify_person(&self, question: &Question) {
         let Some(notify) = &self.options.notify else { return };
         // The notification may fail at once and must then reset this flag.
         self.set_told(question.seq, true);

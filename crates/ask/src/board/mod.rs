@@ -1,8 +1,8 @@
 //! The questions of a daemon. [`Board::change`] is the only way to change one: it runs the state machine, stores the result, and
 //! notifies waiting calls and faces. No lock is held while waiting.
 
+mod deliveries;
 mod faces;
-mod hands;
 mod runs;
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
@@ -17,9 +17,9 @@ use project::journal;
 use tokio::sync::{Semaphore, watch};
 use tokio::time::Instant;
 
+use self::deliveries::Hand;
+pub(crate) use self::deliveries::{ARRIVED, Handout};
 use self::faces::Faces;
-use self::hands::Hand;
-pub(crate) use self::hands::{ARRIVED, Handout};
 use crate::AskSettings;
 use crate::attachment::{self, GivenAttachment};
 use crate::form::Form;
@@ -244,7 +244,7 @@ impl Board {
         let store = self.open()?;
         self.withdraw_former(&draft, &asker)?;
         let changing = self.changing.lock();
-        if let Some(same) = self.same(&draft, &asker) {
+        if let Some(same) = self.equal_question(&draft, &asker) {
             // An answer must not apply to words that no person saw.
             if (&same.title, &same.message, &same.form) != (&draft.title, &draft.message, &draft.form) {
                 let title = project::visible(&same.title);
@@ -289,7 +289,7 @@ impl Board {
         let (tool, agent) = (question.kind.tool(), question.asker.agent.clone());
         (self.options.record)(Record::QuestionAsked { question: question.id.clone(), tool, agent });
         self.show(&question);
-        self.tell(&question);
+        self.notify_person(&question);
         Ok(question)
     }
 
@@ -386,7 +386,7 @@ impl Board {
     }
 
     /// Returns the asker's question with this id or unique prefix.
-    pub(crate) fn find_mine(&self, id: &str, is_mine: impl Fn(&Question) -> bool) -> Result<Question, BoardError> {
+    pub(crate) fn find_own(&self, id: &str, is_mine: impl Fn(&Question) -> bool) -> Result<Question, BoardError> {
         if let Some(question) = self.find(id)?.filter(&is_mine) {
             return Ok(question);
         }

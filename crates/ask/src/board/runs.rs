@@ -12,7 +12,7 @@ const HISTORY_MS: u64 = 24 * 60 * 60 * 1000;
 
 impl Board {
     /// Returns the question of an equal earlier call of the same run, if it is open or its answer is undelivered.
-    pub(super) fn same(&self, draft: &Draft, asker: &Asker) -> Option<Question> {
+    pub(super) fn equal_question(&self, draft: &Draft, asker: &Asker) -> Option<Question> {
         let state = self.state.lock();
         let mut questions = state.questions.values().map(|held| &held.question);
         let is_same = |question: &&Question| {

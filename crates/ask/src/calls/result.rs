@@ -4,8 +4,8 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::answer;
+use crate::fixed_texts;
 use crate::question::{Question, QuestionState, Via, rfc3339};
-use crate::words;
 
 /// Status of the question for this call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
@@ -99,8 +99,8 @@ impl Reply {
         let question = &self.question;
         if let Some(withheld) = self.withheld {
             let (status, asker, advice) = match withheld {
-                Withheld::AnotherRun => (Status::AnotherRun, "an earlier run", words::ANOTHER_RUN),
-                Withheld::AnotherCall => (Status::AnotherCall, "this run", words::ANOTHER_CALL),
+                Withheld::AnotherRun => (Status::AnotherRun, "an earlier run", fixed_texts::ANOTHER_RUN),
+                Withheld::AnotherCall => (Status::AnotherCall, "this run", fixed_texts::ANOTHER_CALL),
             };
             return Common {
                 status,
@@ -110,23 +110,23 @@ impl Reply {
                 note: None,
                 waited_s: self.waited_s,
                 redelivered: false,
-                earlier: Some(words::earlier(question, asker)),
+                earlier: Some(fixed_texts::earlier(question, asker)),
                 advice: Some(advice.to_owned()),
             };
         }
         let (status, advice) = match &question.standing {
             QuestionState::Answered { .. } => (Status::Answered, None),
-            QuestionState::Declined { .. } => (Status::Declined, Some(words::DECLINED.to_owned())),
-            QuestionState::Dismissed { .. } => (Status::Cancelled, Some(words::DISMISSED.to_owned())),
+            QuestionState::Declined { .. } => (Status::Declined, Some(fixed_texts::DECLINED.to_owned())),
+            QuestionState::Dismissed { .. } => (Status::Cancelled, Some(fixed_texts::DISMISSED.to_owned())),
             QuestionState::Withdrawn { .. } => (Status::Cancelled, None),
-            QuestionState::Expired { .. } => (Status::TimedOut, Some(words::EXPIRED.to_owned())),
+            QuestionState::Expired { .. } => (Status::TimedOut, Some(fixed_texts::EXPIRED.to_owned())),
             QuestionState::Open => {
                 let advice = match self.open_as {
-                    Status::Asked => words::stored(&question.id, self.is_seen, question.asker.calls_back),
-                    Status::Unavailable if self.is_undrawn => words::undrawn(&question.id),
-                    Status::Unavailable => words::unavailable(&question.id),
-                    _ if question.asker.calls_back => words::timed_out_for_script(&question.id),
-                    _ => words::TIMED_OUT.to_owned(),
+                    Status::Asked => fixed_texts::stored(&question.id, self.is_seen, question.asker.calls_back),
+                    Status::Unavailable if self.is_undrawn => fixed_texts::undrawn_dialog_advice(&question.id),
+                    Status::Unavailable => fixed_texts::unavailable(&question.id),
+                    _ if question.asker.calls_back => fixed_texts::timed_out_for_script(&question.id),
+                    _ => fixed_texts::TIMED_OUT.to_owned(),
                 };
                 (self.open_as, Some(advice))
             }

@@ -85,7 +85,7 @@ pub(super) fn value(field: &Field, value: &Value) -> Result<Value, Misfit> {
             if length > ANSWER_MAX {
                 return wrong("it is too long: at most 65,536 characters");
             }
-            within(field, length as f64, "characters")?;
+            check_range(field, length as f64, "characters")?;
             // Invalid patterns are refused when the question is asked.
             if !field.pattern.is_empty() && !pattern(&field.pattern).is_ok_and(|pattern| pattern.is_match(text)) {
                 return wrong(&format!("it does not match {}", field.pattern));
@@ -93,17 +93,17 @@ pub(super) fn value(field: &Field, value: &Value) -> Result<Value, Misfit> {
         }
         (FieldKind::Integer, Value::Number(number)) => {
             if let Some(whole) = number.as_i64() {
-                within(field, whole as f64, "")?;
+                check_range(field, whole as f64, "")?;
                 return Ok(Value::from(whole));
             }
             let number = number.as_f64().unwrap_or(f64::NAN);
             if number.fract() != 0.0 || number.abs() > 9_007_199_254_740_992.0 {
                 return wrong("a whole number is needed");
             }
-            within(field, number, "")?;
+            check_range(field, number, "")?;
             return Ok(Value::from(number as i64));
         }
-        (FieldKind::Number, Value::Number(number)) => within(field, number.as_f64().unwrap_or(f64::NAN), "")?,
+        (FieldKind::Number, Value::Number(number)) => check_range(field, number.as_f64().unwrap_or(f64::NAN), "")?,
         (FieldKind::Boolean, Value::Bool(_)) => {}
         (FieldKind::Date, Value::String(text)) => {
             if text.len() != 10 || text.parse::<jiff::civil::Date>().is_err() {
@@ -119,7 +119,7 @@ pub(super) fn value(field: &Field, value: &Value) -> Result<Value, Misfit> {
                     return wrong(&format!("`{text}` is chosen twice"));
                 }
             }
-            within(field, items.len() as f64, "options")?;
+            check_range(field, items.len() as f64, "options")?;
         }
         (FieldKind::Text | FieldKind::Multiline, _) => return wrong("a text is needed"),
         (FieldKind::Integer, _) => return wrong("a whole number is needed"),
@@ -188,7 +188,7 @@ fn chosen(field: &Field, text: &str) -> Result<(), Misfit> {
     Err(misfit(field, &format!("one of the options is needed: {}", ids.join(", "))))
 }
 
-fn within(field: &Field, number: f64, unit: &str) -> Result<(), Misfit> {
+fn check_range(field: &Field, number: f64, unit: &str) -> Result<(), Misfit> {
     let unit = if unit.is_empty() { String::new() } else { format!(" {unit}") };
     match (field.min, field.max) {
         (Some(min), _) if number < min => Err(misfit(field, &format!("at least {min}{unit}"))),

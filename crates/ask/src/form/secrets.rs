@@ -82,7 +82,7 @@ fn split_words(name: &str) -> String {
 mod tests {
     use super::*;
 
-    fn says(id: &str, label: &str, kind: FieldKind) -> Option<&'static str> {
+    fn secret_word(id: &str, label: &str, kind: FieldKind) -> Option<&'static str> {
         secret_name(&Field { id: id.to_owned(), label: label.to_owned(), kind, ..Field::default() })
     }
 
@@ -97,16 +97,16 @@ mod tests {
             ("db_pwd", "", "pwd"),
             ("x", "The SSH key", "ssh key"),
         ] {
-            assert_eq!(says(id, label, text), Some(secret), "{id} {label}");
+            assert_eq!(secret_word(id, label, text), Some(secret), "{id} {label}");
         }
         for (id, label) in
             [("secretary", ""), ("tokenizer", ""), ("max_tokens", ""), ("key", "Which key?"), ("pinned", "")]
         {
-            assert_eq!(says(id, label, text), None, "{id} {label}");
+            assert_eq!(secret_word(id, label, text), None, "{id} {label}");
         }
         // The question that the error message recommends.
-        assert_eq!(says("done", "Is the password in the environment?", FieldKind::Boolean), None);
-        assert_eq!(says("token", "Tokens at most", FieldKind::Integer), None);
-        assert_eq!(says("pin", "", FieldKind::Integer), Some("pin"));
+        assert_eq!(secret_word("done", "Is the password in the environment?", FieldKind::Boolean), None);
+        assert_eq!(secret_word("token", "Tokens at most", FieldKind::Integer), None);
+        assert_eq!(secret_word("pin", "", FieldKind::Integer), Some("pin"));
     }
 }

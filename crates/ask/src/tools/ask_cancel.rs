@@ -10,7 +10,7 @@ use serde_json::json;
 
 use crate::Board;
 use crate::board::BoardError;
-use crate::calls::asking::{asker, failed};
+use crate::calls::question_call::{asker, failed};
 use crate::question::{Event, Question};
 
 /// Withdraw one of your questions that no longer needs an answer.
@@ -45,7 +45,7 @@ impl Tool for AskCancel {
         let (board, asker) = (&self.0, asker(&self.0, &cx)?);
         board.open_if_there();
         let is_mine = |question: &Question| question.asker.is_same_run(&asker) || asker.may_continue(&question.asker);
-        let question = board.find_mine(&args.question, is_mine).map_err(failed)?;
+        let question = board.find_own(&args.question, is_mine).map_err(failed)?;
         let event = Event::Withdraw { reason: args.reason.chars().take(1000).collect(), at_ms: journal::now() };
         match board.change_soon(&question.id, event).await {
             Ok(question) => Ok(Output { status: question.status().to_owned(), question: question.id }),

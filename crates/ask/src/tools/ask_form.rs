@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 use crate::Board;
 use crate::answer;
 use crate::attachment::GivenAttachment;
-use crate::calls::asking::{self, QuestionContent};
+use crate::calls::question_call::{self, QuestionContent};
 use crate::calls::result::{self, Common};
 use crate::form::{Field, Form};
 use crate::question::{Danger, Kind};
@@ -73,8 +73,9 @@ impl Tool for AskForm {
             attachments: args.attachments,
             danger: Danger::Normal,
         };
-        let common = asking::Common { wait_s: args.wait_s, expires: args.expires, urgent: args.urgent, key: args.key };
-        let reply = asking::ask(&self.0, &cx, asked, common).await?;
+        let common =
+            question_call::Common { wait_s: args.wait_s, expires: args.expires, urgent: args.urgent, key: args.key };
+        let reply = question_call::ask(&self.0, &cx, asked, common).await?;
         Ok(Output { common: reply.common(), values: reply.disclosed().and_then(answer::values), lines: reply.lines() })
     }
 

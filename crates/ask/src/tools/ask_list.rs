@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use crate::Board;
-use crate::calls::asking::{asker, failed};
+use crate::calls::question_call::{asker, failed};
 use crate::question::Question;
 
 /// The maximum number of earlier questions that are searched.

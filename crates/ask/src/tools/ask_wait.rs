@@ -10,7 +10,7 @@ use tokio::time::{Instant, timeout_at};
 
 use crate::Board;
 use crate::answer;
-use crate::calls::asking::{self, asker, failed};
+use crate::calls::question_call::{self, asker, failed};
 use crate::calls::result::{self, Common, Reply};
 use crate::question::{Asker, Kind, Question};
 
@@ -57,18 +57,18 @@ impl Tool for AskWait {
     async fn call(&self, cx: Context, args: Args) -> Result<Output, ToolError> {
         let (board, begun) = (&self.0, Instant::now());
         let asker = asker(board, &cx)?;
-        let wait = asking::wait(&cx, args.wait_s);
+        let wait = question_call::wait(&cx, args.wait_s);
         board.open_if_there();
-        asking::acknowledge(board, &cx, &asker);
+        question_call::acknowledge(board, &cx, &asker);
         let question = match args.question {
             Some(id) => {
                 let may_read =
                     |question: &Question| question.asker.is_same_run(&asker) || asker.may_read(&question.asker);
-                board.find_mine(&id, may_read).map_err(failed)?
+                board.find_own(&id, may_read).map_err(failed)?
             }
-            None => any(board, &cx, &asker, begun + wait).await?,
+            None => wait_for_any(board, &cx, &asker, begun + wait).await?,
         };
-        let reply = asking::wait_for(board, &cx, question, begun, wait).await?;
+        let reply = question_call::wait_for(board, &cx, question, begun, wait).await?;
         Ok(Output::new(&reply))
     }
 
@@ -98,7 +98,12 @@ impl Output {
 }
 
 /// Returns the first question of this caller that closes, or the last open one at the deadline.
-async fn any(board: &Arc<Board>, cx: &Context, asker: &Asker, deadline: Instant) -> Result<Question, ToolError> {
+async fn wait_for_any(
+    board: &Arc<Board>,
+    cx: &Context,
+    asker: &Asker,
+    deadline: Instant,
+) -> Result<Question, ToolError> {
     let mut closings = board.closings();
     loop {
         closings.borrow_and_update();

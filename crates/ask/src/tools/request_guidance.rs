@@ -9,7 +9,7 @@ use serde_json::json;
 
 use crate::Board;
 use crate::answer;
-use crate::calls::asking::{self, QuestionContent};
+use crate::calls::question_call::{self, QuestionContent};
 use crate::calls::result::{self, Common};
 use crate::form::Form;
 use crate::question::{Danger, Kind};
@@ -67,8 +67,9 @@ impl Tool for RequestGuidance {
             attachments: Vec::new(),
             danger: Danger::Normal,
         };
-        let common = asking::Common { wait_s: args.wait_s, expires: args.expires, urgent: args.urgent, key: args.key };
-        let reply = asking::ask(&self.0, &cx, asked, common).await?;
+        let common =
+            question_call::Common { wait_s: args.wait_s, expires: args.expires, urgent: args.urgent, key: args.key };
+        let reply = question_call::ask(&self.0, &cx, asked, common).await?;
         Ok(Output {
             common: reply.common(),
             guidance: reply.disclosed().and_then(answer::guidance),

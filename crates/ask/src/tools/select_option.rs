@@ -9,8 +9,8 @@ use serde_json::json;
 
 use crate::Board;
 use crate::answer;
-use crate::calls::asking::{self, QuestionContent};
 use crate::calls::options::Options;
+use crate::calls::question_call::{self, QuestionContent};
 use crate::calls::result::{self, Common};
 use crate::form::Form;
 use crate::question::{Danger, Kind};
@@ -73,8 +73,9 @@ impl Tool for SelectOption {
             attachments: Vec::new(),
             danger: Danger::Normal,
         };
-        let common = asking::Common { wait_s: args.wait_s, expires: args.expires, urgent: args.urgent, key: args.key };
-        let reply = asking::ask(&self.0, &cx, asked, common).await?;
+        let common =
+            question_call::Common { wait_s: args.wait_s, expires: args.expires, urgent: args.urgent, key: args.key };
+        let reply = question_call::ask(&self.0, &cx, asked, common).await?;
         let (selected, custom) = reply.disclosed().map(answer::selected).unwrap_or_default();
         Ok(Output { common: reply.common(), selected, custom, lines: reply.lines() })
     }

@@ -20,7 +20,7 @@ impl Pause {
     /// when the daemon receives earlier data.
     pub(super) fn wait(&mut self, stream: &UnixStream) {
         self.0.begin();
-        while self.0.goes_on() {
+        while self.0.should_poll() {
             if !matches!(poll(&mut [PollFd::new(stream, PollFlags::IN)], Some(&NOW)), Ok(0)) {
                 return self.0.message_arrived();
             }
@@ -46,7 +46,7 @@ mod tests {
         theirs.write_all(b"x").unwrap();
         pause.wait(&ours);
         pause.0.begin();
-        assert!(pause.0.goes_on(), "what was there already came soon");
+        assert!(pause.0.should_poll(), "what was there already came soon");
         let late = thread::spawn(move || {
             thread::sleep(Duration::from_millis(20)); // sleeps: the gap between two messages is what is tested
             theirs.write_all(b"y").unwrap();
@@ -55,7 +55,7 @@ mod tests {
         rustix::io::read(&ours, &mut [0; 8]).unwrap();
         pause.wait(&ours);
         pause.0.begin();
-        assert!(!pause.0.goes_on(), "the next one came late");
+        assert!(!pause.0.should_poll(), "the next one came late");
         let theirs = late.join().unwrap();
         rustix::io::read(&ours, &mut [0; 8]).unwrap();
         drop(theirs);

@@ -53,7 +53,7 @@ impl Handshake {
         match method {
             Method::Initialize => {
                 self.initialize = Some(asked.into());
-                self.promised = Promised::by(answer);
+                self.promised = Promised::parse_promises(answer);
                 self.batches = version(answer).is_some_and(|version| version == "2025-03-26");
             }
             Method::SetLevel => self.level = Some(asked.into()),
@@ -73,7 +73,7 @@ impl Handshake {
     }
 
     /// Records the result of a call that changed the connection's tools.
-    pub(super) fn lasts(&mut self, call: Box<[u8]>) {
+    pub(super) fn record_lasting_call(&mut self, call: Box<[u8]>) {
         if self.lasting.len() < MAX_LASTING && !self.lasting.iter().any(|known| peek::is_same_call(known, &call)) {
             self.lasting.push(call);
         }

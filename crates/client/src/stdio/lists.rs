@@ -25,7 +25,7 @@ const UPDATED: &str = "notifications/resources/updated";
 
 impl Promised {
     /// Parses the promises in an answer to `initialize`.
-    pub(super) fn by(answer: &[u8]) -> Promised {
+    pub(super) fn parse_promises(answer: &[u8]) -> Promised {
         #[derive(Deserialize)]
         struct Answer {
             capabilities: Capabilities,
@@ -52,7 +52,12 @@ impl Promised {
 
 impl Changed {
     /// Notifies an agent of promised announcements. `subscribed` are the resources that it watches.
-    pub(super) fn tell<'a>(self, out: &mut Vec<u8>, promised: Promised, subscribed: impl Iterator<Item = &'a str>) {
+    pub(super) fn write_announcements<'a>(
+        self,
+        out: &mut Vec<u8>,
+        promised: Promised,
+        subscribed: impl Iterator<Item = &'a str>,
+    ) {
         if self.tools && promised.tools {
             build::notification(out, TOOLS, None);
         }

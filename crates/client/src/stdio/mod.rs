@@ -2,12 +2,11 @@
 //!
 //! It passes lines between the agent and the project's daemon, and outlives daemons: agents do not restart a server
 //! that exited, so it never exits before its input ends. It has two threads with blocking I/O. The caller's thread
-//! reads standard input and writes to the socket ([`Shared::upward`]); the other owns the connection, reads from it and
+//! reads standard input and writes to the socket ([`Shared::copy_input`]); the other owns the connection, reads from it and
 //! writes standard output ([`Downward`]). Both share the [`ledger`](Ledger); start there.
 
 mod answers;
 mod busy_wait;
-mod hand_outs;
 mod handshake;
 mod ledger;
 mod lists;
@@ -17,6 +16,7 @@ mod questions;
 mod repeat;
 mod transfer;
 mod trim_memory;
+mod unconfirmed_deliveries;
 
 use std::io::{self, Write};
 use std::net::Shutdown;
@@ -70,7 +70,7 @@ fn serve(input: impl AsFd, output: Output, locate: Locate, launch: Launch) -> io
     let downward =
         Downward { shared: shared.clone(), output: output.clone(), locate, launch, life: None, run: new_run() };
     thread::Builder::new().name("downward".to_owned()).stack_size(STACK).spawn(move || downward.run())?;
-    shared.upward(input, &output);
+    shared.copy_input(input, &output);
     shared.wait_for_end();
     let unserved = shared.lock().unserved;
     Ok(!unserved)
@@ -118,7 +118,7 @@ impl Shared {
     }
 
     /// Wakes the threads that wait for a change. Usually none does, and a wake-up would cost a system call per line.
-    fn tell(&self, state: &State) {
+    fn wake_waiters(&self, state: &State) {
         if state.waiting > 0 {
             self.changed.notify_all();
         }
@@ -132,7 +132,7 @@ impl Shared {
     }
 
     /// Copies standard input to the socket, until the input ends.
-    fn upward(&self, input: impl AsFd, output: &Mutex<Output>) {
+    fn copy_input(&self, input: impl AsFd, output: &Mutex<Output>) {
         let mut framer = Framer::default();
         loop {
             let ended = read_some(&input, framer.buffer()).is_err();
@@ -148,7 +148,7 @@ impl Shared {
                     }
                     state.input_ended = Some(Instant::now());
                 }
-                self.tell(&state);
+                self.wake_waiters(&state);
             }
             if !refused.is_empty() {
                 let mut output = output.lock().unwrap_or_else(PoisonError::into_inner);
@@ -190,7 +190,7 @@ impl Shared {
             if ended == Err(End::Unread) {
                 state.ledger.left_unread();
             }
-            self.tell(&state);
+            self.wake_waiters(&state);
             if ended.is_err() {
                 // The other thread reads the remaining data, then finds the end.
                 let _ = stream.shutdown(Shutdown::Both);
@@ -271,7 +271,7 @@ impl Downward {
         loop {
             let connection = match wanted {
                 WakeReason::Nothing => break,
-                WakeReason::Look => self.look(),
+                WakeReason::Look => self.try_connect(),
                 WakeReason::Daemon => match self.connect() {
                     Ok(connection) => Some(connection),
                     Err(loss) => {
@@ -281,9 +281,9 @@ impl Downward {
                         let mut state = self.shared.lock();
                         state.unserved = true;
                         let lines = state.ledger.give_up_all(&loss);
-                        self.shared.tell(&state);
+                        self.shared.wake_waiters(&state);
                         drop(state);
-                        if self.tell(&lines).is_err() {
+                        if self.write_lines(&lines).is_err() {
                             break;
                         }
                         None
@@ -299,7 +299,7 @@ impl Downward {
         }
         let mut state = self.shared.lock();
         state.finished = true;
-        self.shared.tell(&state);
+        self.shared.wake_waiters(&state);
     }
 
     fn connect(&mut self) -> Result<Connection, LossReason> {
@@ -310,7 +310,7 @@ impl Downward {
         })
     }
 
-    fn look(&mut self) -> Option<Connection> {
+    fn try_connect(&mut self) -> Option<Connection> {
         let (project, hello) = self.caller().ok()?;
         connect(&project, &hello).ok()?
     }
@@ -362,16 +362,16 @@ impl Downward {
             state.stream = Some(stream.clone());
             state.connected_at = Some(Instant::now());
             state.unserved = false;
-            self.shared.tell(&state);
+            self.shared.wake_waiters(&state);
             (answers, state.ledger.backlog())
         };
-        let told = self.tell(&answers);
+        let told = self.write_lines(&answers);
         self.write_first(to_tell);
         // The daemon is computing its first answer.
         trim_memory::forget_code();
         let passed = told.and_then(|()| self.pass_on(&stream, &mut framer));
         let lines = self.disconnect(&stream);
-        passed.and_then(|()| self.tell(&lines))?;
+        passed.and_then(|()| self.write_lines(&lines))?;
         self.after_input()
     }
 
@@ -453,7 +453,7 @@ impl Downward {
         while state.writing {
             state = self.shared.wait(state);
         }
-        state.ledger.lost()
+        state.ledger.record_lost_connection()
     }
 
     /// Handles a loss after the end of the input: a request that a daemon closed without answering stays unanswered,
@@ -465,10 +465,10 @@ impl Downward {
         }
         let lines = state.ledger.give_up_all(&LossReason::InputEnded);
         drop(state);
-        self.tell(&lines)
+        self.write_lines(&lines)
     }
 
-    fn tell(&self, lines: &[u8]) -> io::Result<()> {
+    fn write_lines(&self, lines: &[u8]) -> io::Result<()> {
         let mut output = self.output.lock().unwrap_or_else(PoisonError::into_inner);
         output.lines(lines)?;
         output.flush()

@@ -55,7 +55,7 @@ pub(super) enum Glance {
     Other,
 }
 
-pub(super) fn glance(line: &[u8]) -> Glance {
+pub(super) fn classify_message(line: &[u8]) -> Glance {
     if let Some((id, failed)) = plain_answer(line) {
         return Glance::Answer { id, failed };
     }
@@ -247,7 +247,7 @@ mod tests {
     use expect_test::{Expect, expect};
 
     fn check(line: &str, expected: Expect) {
-        expected.assert_eq(&format!("{:?}", glance(line.as_bytes())));
+        expected.assert_eq(&format!("{:?}", classify_message(line.as_bytes())));
     }
 
     #[test]

@@ -38,7 +38,7 @@ impl Rules {
     }
 
     /// Returns true if a call changes its connection's tools, so that it must be repeated on the next one.
-    pub(super) fn lasts(&self, call: &[u8]) -> bool {
+    pub(super) fn changes_tools(&self, call: &[u8]) -> bool {
         let lasting = |rule: &&RepeatRule| matches!(rule.how, Repeat::Lasting);
         let mut tools = self.rules.iter().flatten().filter(lasting).flat_map(|rule| &rule.tools);
         // Most calls are of other tools, and searching is cheaper than parsing.
@@ -68,7 +68,7 @@ impl Rules {
 
     /// Returns true if a call must not run twice.
     pub(super) fn has_effect(&self, call: &[u8]) -> bool {
-        self.receipt(call).is_none() && !self.is_keyed(call) && !self.lasts(call) && !self.only_reads(call)
+        self.receipt(call).is_none() && !self.is_keyed(call) && !self.changes_tools(call) && !self.only_reads(call)
     }
 
     fn only_reads(&self, call: &[u8]) -> bool {

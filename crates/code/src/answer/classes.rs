@@ -74,24 +74,26 @@ pub(super) fn corrected_class(found: &Candidates, texts: &Texts, site: &Site) ->
         // The index in `all[number](1)` looks like a type.
         Class::Type if site.language == Language::Go && are_values() => Class::Value,
         // `std::thread t(worker)` and `Opts o(limit())` look like function declarations.
-        Class::Type if family(site.language) == C_AND_CPP && have_no_types() => match around(texts, site).1.first() {
-            Some(b'(') => Class::Call,
-            _ if are_fields => Class::FieldRead,
-            _ => Class::Value,
-        },
+        Class::Type if family(site.language) == C_AND_CPP && have_no_types() => {
+            match surrounding_text(texts, site).1.first() {
+                Some(b'(') => Class::Call,
+                _ if are_fields => Class::FieldRead,
+                _ => Class::Value,
+            }
+        }
         other => other,
     }
 }
 
 /// True if `++` or `--` is next to a name.
 fn is_counted(texts: &Texts, site: &Site) -> bool {
-    let (before, after) = around(texts, site);
+    let (before, after) = surrounding_text(texts, site);
     [&b"++"[..], b"--"].iter().any(|sign| before.ends_with(sign) || after.starts_with(sign))
 }
 
 /// True if a name in C++ is assigned to, and not declared.
 fn is_assigned(texts: &Texts, site: &Site) -> bool {
-    let (before, after) = around(texts, site);
+    let (before, after) = surrounding_text(texts, site);
     // `int area = 1`, `Shape* area = x`, `f(a, area = 1)`.
     let is_first = before.last().is_none_or(|byte| b";{}():,=".contains(byte))
         || matches!(
@@ -103,7 +105,7 @@ fn is_assigned(texts: &Texts, site: &Site) -> bool {
 }
 
 /// Returns the text before and after the name of a site.
-fn around<'a>(texts: &'a Texts, site: &Site) -> (&'a [u8], &'a [u8]) {
+fn surrounding_text<'a>(texts: &'a Texts, site: &Site) -> (&'a [u8], &'a [u8]) {
     let text = texts.get(&site.path).map(|text| &text[..]).unwrap_or_default();
     let (before, rest) = text.split_at(site.at.min(text.len()));
     let end = rest.iter().position(|byte| !is_word(*byte)).unwrap_or(rest.len());
@@ -133,7 +135,7 @@ pub(super) fn leave_out_other_languages(found: &mut Candidates) {
 /// Returns the Go files that use a name of C: `C.area(1)`.
 fn by_cgo(found: &Candidates) -> Vec<Skipped> {
     let is_of_c = |site: &&Site| {
-        let before = found.before(&site.path, site.at);
+        let before = found.text_before(&site.path, site.at);
         site.language == Language::Go && before.strip_suffix(b"C.").is_some_and(|before| last_word(before).is_empty())
     };
     let mut all: Vec<Skipped> = Vec::new();

@@ -2,7 +2,7 @@
 
 mod aliases;
 mod classes;
-mod in_turns;
+mod parallel_parse;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::ops::Range;
@@ -13,20 +13,20 @@ use std::time::Instant;
 
 use classes::{corrected_class, leave_out_other_languages, mark_locals, reclassify};
 
-pub(crate) use in_turns::in_turns;
+pub(crate) use parallel_parse::in_turns;
 
 use crate::definition::{
     Definition, MAX_LISTED, Mentions, chosen, definition, functions, is_clause, separator, tell_functions, too_many,
     undefined,
 };
-use crate::in_test::{is_test, is_test_file};
 use crate::judgement::{Unnamed, Verdict};
-use crate::place::Lines;
+use crate::line_column::Lines;
 use crate::question::Question;
 use crate::rule::Rule;
 use crate::search::{Hit, NoAnswer, Scope, SearchResult, Skipped, Why, search};
 use crate::syntax::{Class, Container, Kind, Language, Occurrence, Parsed, Tokens, family, implemented, occurrences};
-use crate::unsearched::languages_of;
+use crate::test_detection::{is_test, is_test_file};
+use crate::unsearched_files::languages_of;
 
 /// A place that has the name or an alias of it.
 #[derive(Debug, Clone)]
@@ -133,13 +133,13 @@ pub(crate) struct Candidates {
 
 impl Candidates {
     /// Returns the text of a file before an offset; empty if the file was not read.
-    pub(crate) fn before(&self, path: &Path, at: usize) -> &[u8] {
+    pub(crate) fn text_before(&self, path: &Path, at: usize) -> &[u8] {
         self.texts.get(path).and_then(|text| text.get(..at)).unwrap_or_default()
     }
 
     /// Returns the receiver of a site: the expression before the dot, empty without one.
     pub(crate) fn receiver(&self, site: &Site) -> &[u8] {
-        self.before(&site.path, site.at)
+        self.text_before(&site.path, site.at)
             .trim_ascii_end()
             .strip_suffix(b".")
             .map(<[u8]>::trim_ascii_end)
@@ -184,16 +184,23 @@ pub(crate) struct LineOptions {
 
 /// Finds the definitions and uses of a name.
 pub(crate) fn find(scope: &Scope, asked: &str, shown: LineOptions) -> Result<Candidates, NoAnswer> {
-    let question = crate::asked::parse_question(scope, asked)?;
+    let question = crate::name_at_position::parse_question(scope, asked)?;
     let whole = Scope { below: scope.root.clone(), ..scope.clone() };
     let (reader, SearchResult { files, hits, skipped }) = read_all(&whole, &question, shown, true)?;
     let Reader { definitions, sites, aliases, .. } = reader;
     let declared_in = |one: &Definition| one.of_trait.clone().filter(|of| !of.is_impl).map(|of| of.name);
     let traits = definitions.iter().filter_map(declared_in).collect();
     let text = |site: &Site| hits.iter().find(|hit| *hit.path == *site.path).and_then(|hit| hit.text.get(..site.at));
-    let is_behind = sites.iter().any(|site| question.behind(text(site).unwrap_or_default()) > 0);
-    let (definitions, skipped) =
-        choose(&question, definitions, scope, mentions(&hits, &sites), is_behind, skipped, made(&hits, &sites))?;
+    let is_behind = sites.iter().any(|site| question.count_qualifiers(text(site).unwrap_or_default()) > 0);
+    let (definitions, skipped) = choose(
+        &question,
+        definitions,
+        scope,
+        mentions(&hits, &sites),
+        is_behind,
+        skipped,
+        macro_defined_files(&hits, &sites),
+    )?;
     let texts = hits.into_iter().map(|hit| (hit.path.into(), hit.text.into())).collect();
     let question = question.clone();
     let mut found = Candidates { question, definitions, sites, files, skipped, traits, texts, ..Candidates::default() };
@@ -216,7 +223,7 @@ pub(crate) fn find(scope: &Scope, asked: &str, shown: LineOptions) -> Result<Can
 }
 
 pub(crate) fn define(scope: &Scope, asked: &str) -> Result<Candidates, NoAnswer> {
-    let question = crate::asked::parse_question(scope, asked)?;
+    let question = crate::name_at_position::parse_question(scope, asked)?;
     let whole = Scope { below: scope.root.clone(), ..scope.clone() };
     let shown = LineOptions { context_lines: 0, most: 0 };
     let (reader, SearchResult { files, hits, skipped }) =
@@ -238,7 +245,8 @@ pub(crate) fn define(scope: &Scope, asked: &str) -> Result<Candidates, NoAnswer>
         }
         definitions.retain(is_below);
     }
-    let (definitions, skipped) = choose(&question, definitions, scope, mentions, false, skipped, made(&hits, &sites))?;
+    let (definitions, skipped) =
+        choose(&question, definitions, scope, mentions, false, skipped, macro_defined_files(&hits, &sites))?;
     Ok(Candidates { definitions, sites, files, skipped, question, ..Candidates::default() })
 }
 
@@ -337,7 +345,7 @@ fn choose(
 }
 
 /// Returns the Rust files in which a macro defines a function of the name.
-fn made(hits: &[Hit], sites: &[Site]) -> Vec<Skipped> {
+fn macro_defined_files(hits: &[Hit], sites: &[Site]) -> Vec<Skipped> {
     let is_made = |site: &&Site| {
         let is_in_macro = site.class == Class::Binding && site.tokens.is_some_and(|tokens| tokens.defined_at.is_some());
         let hit = hits.iter().find(|hit| is_in_macro && *hit.path == *site.path);
@@ -457,7 +465,7 @@ fn has(text: &[u8], name: &str) -> bool {
 impl Candidates {
     /// Adds the skipped files of a search for an alias, if they may hold uses in these languages.
     fn leave_out<'a>(&mut self, skipped: impl Iterator<Item = &'a Skipped>, families: &BTreeSet<&str>) {
-        let is_of_them = |one: &&Skipped| is_of(&one.path, families);
+        let is_of_them = |one: &&Skipped| may_use_languages(&one.path, families);
         for one in skipped.filter(is_of_them) {
             if !self.skipped.iter().any(|known| (&known.path, known.why) == (&one.path, one.why)) {
                 self.skipped.push(one.clone());
@@ -468,11 +476,11 @@ impl Candidates {
 
 /// True if a skipped file may hold uses in these languages.
 fn concerns(skipped: &Skipped, families: &BTreeSet<&str>) -> bool {
-    !skipped.why.is_of_its_language() || families.is_empty() || is_of(&skipped.path, families)
+    !skipped.why.is_of_its_language() || families.is_empty() || may_use_languages(&skipped.path, families)
 }
 
 /// True if a file may use names of these languages; an unknown kind of file may.
-fn is_of(path: &Path, families: &BTreeSet<&str>) -> bool {
+fn may_use_languages(path: &Path, families: &BTreeSet<&str>) -> bool {
     let languages = languages_of(path);
     languages.is_empty() || languages.into_iter().any(|language| families.contains(family(language)))
 }

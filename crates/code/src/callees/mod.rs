@@ -2,7 +2,7 @@
 //! name; on request the types that it names. Candidates are found by name and narrowed by qualifier, receiver and file; all that remain are given. A
 //! language server then resolves each call: [`judge`].
 
-mod judged;
+mod call_resolution;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::ops::Range;
@@ -14,14 +14,14 @@ use parking_lot::Mutex;
 use crate::answer::{Texts, define};
 use crate::definition::{Definition, definition, functions, tell_functions};
 use crate::judgement::{Code, Verdict};
-use crate::place::Lines;
+use crate::line_column::Lines;
 use crate::search::{Hit, NoAnswer, Scope, Skipped, Why, read, search_by};
 use crate::syntax::{
     C_AND_CPP, Class, Kind, Language, Occurrence, SCRIPTS, bare_name, family, has_bound_methods, is_word, last_word,
     occurrences_within, parsed_at, word_ranges,
 };
 
-pub(crate) use judged::judge;
+pub(crate) use call_resolution::judge;
 
 #[derive(Debug, Clone)]
 pub(crate) struct CallSite {
@@ -238,7 +238,7 @@ fn calls(body: &Definition, text: &[u8], all: &[Occurrence], with_types: bool) -
             continue;
         }
         let name = name(one);
-        let before = before(body.language, text, one.bytes.start);
+        let before = qualifier_before(body.language, text, one.bytes.start);
         let is_member =
             one.is_member || one.tokens.is_some() && before.as_deref().is_some_and(|_| is_dot(text, &one.bytes));
         let is_bound = !is_member && !one.is_qualified && bound.contains(&name);
@@ -276,7 +276,7 @@ fn is_dot(text: &[u8], place: &Range<usize>) -> bool {
 
 /// Returns the qualifier before a name: `Shape` in `Shape::area`, `self` in `self.area`, `G` in `G.area`. Empty if it
 /// is not a word.
-fn before(language: Language, text: &[u8], start: usize) -> Option<String> {
+fn qualifier_before(language: Language, text: &[u8], start: usize) -> Option<String> {
     let before = text[..start].trim_ascii_end();
     let rest = before
         .strip_suffix(b"::")

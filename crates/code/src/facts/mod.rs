@@ -1,7 +1,7 @@
 //! Facts for walks over code: the definitions of a name, their uses and matches, what a definition needs, and texts that
 //! mention a name outside of the reach of a language server.
 
-mod declared;
+mod symbols;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -10,20 +10,20 @@ use mcp::tool::{Context, ToolError};
 use memchr::memmem::Finder;
 use parking_lot::Mutex;
 
-use self::declared::Declared;
+use self::symbols::Declared;
 use crate::answer::{LineOptions, Site, Texts, define};
 pub use crate::callees::KnownDefinitions;
+use crate::completeness::Head;
 use crate::haskell::ChangeEffect;
-use crate::head::Head;
-use crate::in_test::is_test_file;
 use crate::inquiry::ghc;
 use crate::judgement::{Code, Verdict};
-use crate::place::Lines;
+use crate::line_column::Lines;
 use crate::search::{MAX_PARSED, read, word_starts};
 use crate::syntax::{Class, Kind, Language, SCRIPTS, family};
+use crate::test_detection::is_test_file;
 use crate::tools::find_callees::{BodyQuestion, judged_callees};
 use crate::tools::find_matches::{Args, judged_matches};
-use crate::tools::judged::{Question, answer};
+use crate::tools::verified_uses::{Question, answer};
 use crate::tools::{Questions, display_path, searched};
 use crate::walk::{Entry, Files, walk};
 
@@ -200,7 +200,11 @@ impl Questions {
     ///
     /// # Errors
     /// If the search fails.
-    pub async fn around(&self, cx: &Context, lines: Vec<(PathBuf, usize)>) -> Result<Vec<Symbol>, ToolError> {
+    pub async fn enclosing_symbols(
+        &self,
+        cx: &Context,
+        lines: Vec<(PathBuf, usize)>,
+    ) -> Result<Vec<Symbol>, ToolError> {
         searched(self, cx, None, move |scope| {
             let mut files = Declared::new(scope, Texts::new());
             let mut found: Vec<Symbol> = Vec::new();
@@ -244,7 +248,7 @@ impl Questions {
             let mut files = Declared::new(scope, found.texts);
             let mut sites = Vec::new();
             for site in found.sites.iter().filter(|site| site.verdict != Verdict::Refuted) {
-                let within = files.around(&site.path, site.at);
+                let within = files.enclosing_symbol(&site.path, site.at);
                 let (kind, at) = ((site.class, site.language), (&*site.path, site.line, site.column));
                 let place = use_site(kind, at, &site.enclosing, within, site.verdict, &site.text);
                 sites.push(UseSite { in_test: site.in_test || place.in_test, ..place });

@@ -169,7 +169,7 @@ fn stack_root(runner: &Runner) -> PathBuf {
 }
 
 fn on_path(runner: &Runner, name: &str, root: &Path) -> Option<PathBuf> {
-    let places = programs::places(name, runner.variable("PATH").unwrap_or_default(), root);
+    let places = programs::program_paths(name, runner.variable("PATH").unwrap_or_default(), root);
     places.into_iter().find(|program| programs::is_executable(program))
 }
 

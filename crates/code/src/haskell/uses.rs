@@ -216,13 +216,13 @@ impl DefinitionNames {
 const MOST_FILES: usize = 3;
 
 fn is_in_pragma(found: &Candidates, site: &Site) -> bool {
-    let before = found.before(&site.path, site.at);
+    let before = found.text_before(&site.path, site.at);
     memchr::memmem::rfind(before, b"{-#") > memchr::memmem::rfind(before, b"#-}")
 }
 
 /// True if a name in an import or export is part of a module name: `Map` in `import Data.Map`.
 fn is_module(found: &Candidates, site: &Site) -> bool {
-    let before = found.before(&site.path, site.at);
+    let before = found.text_before(&site.path, site.at);
     let is_behind_word =
         || matches!(last_word(before.trim_ascii_end()), b"import" | b"qualified" | b"safe" | b"as" | b"module");
     matches!(site.class, Class::Import | Class::Export) && (before.ends_with(b".") || is_behind_word())

@@ -7,16 +7,16 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::blocking;
-use super::requests::{definitions, within};
+use super::reliability::{Asking, Round, RoundStatus, Settling, judge_for, rounds};
+use super::requests::{definitions, with_deadline};
 use super::texts::{Sheets, Spot, document};
-use super::waiting::{Asking, Round, RoundStatus, Settling, judge_for, rounds};
 use super::{Call, ghc};
 use crate::answer::Texts;
 use crate::definition::{Definition, definition};
 use crate::haskell::{Index, declarations, is_judged_by_ghc};
 use crate::judgement::{Code, Judgement};
+use crate::line_column::Lines;
 use crate::lsp::{Encoding, Location};
-use crate::place::Lines;
 use crate::search::Hit;
 use crate::server::{Document, Server, Session};
 use crate::syntax::{Class, Kind, Language, bare_name, is_pure_virtual, is_word, occurrences_at, word_ranges};
@@ -129,7 +129,7 @@ struct DefinitionRound {
 }
 
 impl Round for DefinitionRound {
-    fn standing(&self) -> RoundStatus {
+    fn round_status(&self) -> RoundStatus {
         let is_open = |one: &Meaning| matches!(one, Meaning::Undecided(_));
         RoundStatus {
             is_lost: self.is_lost,
@@ -234,7 +234,7 @@ type Open = (usize, PathBuf, usize);
 
 impl Names<'_> {
     async fn open(&self, server: &Server, documents: Vec<Document>, leading: &mut DefinitionRound) -> Option<Session> {
-        let session = within(self.call.until, server.open(documents)).await.flatten();
+        let session = with_deadline(self.call.until, server.open(documents)).await.flatten();
         match &session {
             Some(session) => {
                 leading.settling.asks(session);
@@ -265,7 +265,7 @@ impl Names<'_> {
                 if targets.iter().any(|target| !target.leads_on) {
                     targets.retain(|target| !target.leads_on);
                 }
-                let is_inside = places.iter().any(|place| sheets.below(&place.path).is_some());
+                let is_inside = places.iter().any(|place| sheets.relative_path(&place.path).is_some());
                 match () {
                     () if places.is_empty() => Meaning::Undecided(Code::Inactive),
                     () if !targets.is_empty() => Meaning::Is(targets),
@@ -312,7 +312,7 @@ pub(crate) fn target_at(sheets: &Sheets, spot: &Spot, word: &str, until: Instant
     let spot = embedded.as_ref().unwrap_or(spot);
     let sheet = sheets.get(&spot.path)?;
     let text = sheet.text.as_bytes();
-    let below = sheets.below(&spot.path);
+    let below = sheets.relative_path(&spot.path);
     let path: Arc<Path> = below.unwrap_or(&spot.path).into();
     let language = Language::detect(&spot.path, text);
     let (start, end) = (spot.start - sheet.skip, spot.end - sheet.skip);

@@ -5,14 +5,14 @@
 //! - `requests`: requests about places.
 //! - `server_state`: describes the state of a server for an answer.
 //! - `texts`: maps positions of the protocol to the texts that were read.
-//! - `waiting`: waits until a server is reliable.
+//! - `reliability`: waits until a server is reliable.
 
 pub(crate) mod ghc;
 mod meaning;
+mod reliability;
 mod requests;
 mod server_state;
 mod texts;
-mod waiting;
 
 use std::time::Instant;
 
@@ -25,10 +25,10 @@ use crate::search::Scope;
 
 pub(crate) use ghc::index;
 pub(crate) use meaning::{FILES, Meaning, Meanings, Name, Target, meanings, target_at};
-pub(crate) use requests::{Inquiry, definitions, left, places, within};
+pub(crate) use reliability::{Asking, Round, RoundStatus, Settling, judge_for, rounds};
+pub(crate) use requests::{Inquiry, definitions, request_locations, request_time_limit, with_deadline};
 pub(crate) use server_state::explain;
 pub(crate) use texts::{Sheets, Spot, document};
-pub(crate) use waiting::{Asking, Round, RoundStatus, Settling, judge_for, rounds};
 
 /// A call that waits for language servers.
 pub(crate) struct Call<'a> {

@@ -23,7 +23,7 @@ impl Inquiry<'_> {
     /// Sends a request about an offset in a file that was read.
     pub(crate) async fn ask(&self, method: &'static str, path: &Path, at: usize) -> Result<Vec<Location>, Failure> {
         let params = self.params(path, at).ok_or(Failure::Odd { method })?;
-        places(&self.session.client, method, &params, self.left()).await
+        request_locations(&self.session.client, method, &params, self.time_limit()).await
     }
 
     /// Requests the definition at an offset. Empty if a file is unreadable, `None` if the server does not answer.
@@ -40,7 +40,7 @@ impl Inquiry<'_> {
     /// Returns the hover text at an offset, empty after a timeout.
     pub(crate) async fn hovered(&self, path: &Path, at: usize) -> String {
         let Some(params) = self.params(path, at) else { return String::new() };
-        let answer = self.session.client.request("textDocument/hover", &params, self.left()).await;
+        let answer = self.session.client.request("textDocument/hover", &params, self.time_limit()).await;
         answer.ok().and_then(|hover| Some(hover["contents"]["value"].as_str()?.to_owned())).unwrap_or_default()
     }
 
@@ -49,15 +49,15 @@ impl Inquiry<'_> {
         Some(json!({"textDocument": {"uri": of_path(path)}, "position": position}))
     }
 
-    fn left(&self) -> Duration {
-        left(self.sheets.until(), self.session)
+    fn time_limit(&self) -> Duration {
+        request_time_limit(self.sheets.until(), self.session)
     }
 }
 
 /// Requests the definition at a position. Code excluded by `#if` has no definitions: some servers guess there by name.
 async fn defined(client: &Client, path: &Path, position: Value, within: Duration) -> Result<Vec<Location>, Failure> {
     let params = json!({"textDocument": {"uri": of_path(path)}, "position": position});
-    let answer = places(client, "textDocument/definition", &params, within).await?;
+    let answer = request_locations(client, "textDocument/definition", &params, within).await?;
     let line = position["line"].as_u64().and_then(|line| line.try_into().ok());
     let is_inactive = line.is_some_and(|line| client.is_inactive(path, line));
     Ok(if is_inactive { Vec::new() } else { answer })
@@ -78,7 +78,7 @@ pub(crate) async fn definitions(
             continue;
         };
         let position = sheet.position(at, session.encoding);
-        let (client, within) = (session.client.clone(), left(sheets.until(), session));
+        let (client, within) = (session.client.clone(), request_time_limit(sheets.until(), session));
         asking.spawn(async move { (number, defined(&client, &path, position, within).await) });
     }
     while let Some(Ok((number, answer))) = asking.join_next().await {
@@ -92,7 +92,7 @@ pub(crate) async fn definitions(
     Some(answers)
 }
 
-pub(crate) async fn places(
+pub(crate) async fn request_locations(
     client: &Client,
     method: &'static str,
     params: &Value,
@@ -103,10 +103,10 @@ pub(crate) async fn places(
 }
 
 /// Returns the time limit of a request.
-pub(crate) fn left(until: Instant, session: &Session) -> Duration {
+pub(crate) fn request_time_limit(until: Instant, session: &Session) -> Duration {
     until.saturating_duration_since(Instant::now()).min(session.timing.request)
 }
 
-pub(crate) async fn within<F: Future>(until: Instant, future: F) -> Option<F::Output> {
+pub(crate) async fn with_deadline<F: Future>(until: Instant, future: F) -> Option<F::Output> {
     tokio::time::timeout_at(tokio::time::Instant::from_std(until), future).await.ok()
 }

@@ -103,7 +103,7 @@ impl Sheets {
 
     /// Returns the texts of the project files that were read.
     pub(crate) fn of_the_project(&self) -> Texts {
-        let all = self.sheets.iter().filter_map(|(path, sheet)| Some((self.below(path)?, sheet.as_ref()?)));
+        let all = self.sheets.iter().filter_map(|(path, sheet)| Some((self.relative_path(path)?, sheet.as_ref()?)));
         let bytes = |sheet: &Sheet| -> Arc<[u8]> {
             let mark: &[u8] = if sheet.skip > 0 { b"\xef\xbb\xbf" } else { b"" };
             [mark, sheet.text.as_bytes()].concat().into()
@@ -185,7 +185,7 @@ impl Sheets {
     }
 
     /// Returns the path relative to the root; `None` if it is outside.
-    pub(crate) fn below<'a>(&self, path: &'a Path) -> Option<&'a Path> {
+    pub(crate) fn relative_path<'a>(&self, path: &'a Path) -> Option<&'a Path> {
         path.strip_prefix(&self.root).ok()
     }
 }

@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt, BufReader};
 use tokio::sync::{Semaphore, mpsc, oneshot};
 
-use super::places::Range;
+use super::locations::Range;
 use super::{Answering, framing};
 
 /// Reason why a request has no answer.
@@ -118,7 +118,7 @@ impl Client {
         let asked = async {
             let mut pause = PAUSE;
             loop {
-                match self.once(method, params).await {
+                match self.request_once(method, params).await {
                     Err(Failure::Refused { code, .. }) if AGAIN.contains(&code) => {
                         tokio::time::sleep(pause).await;
                         pause = (pause * 2).min(Duration::from_secs(1));
@@ -130,7 +130,7 @@ impl Client {
         tokio::time::timeout(within, asked).await.unwrap_or(Err(Failure::TimedOut { method, after: within }))
     }
 
-    async fn once(&self, method: &'static str, params: &Value) -> Result<Value, Failure> {
+    async fn request_once(&self, method: &'static str, params: &Value) -> Result<Value, Failure> {
         let _slot = self.0.slots.acquire().await.map_err(|_| Failure::Closed)?;
         let id = self.0.next.fetch_add(1, Ordering::Relaxed);
         let (answer, answered) = oneshot::channel();
@@ -300,7 +300,7 @@ mod tests {
             serde_json::from_slice(&framing::read(&mut self.input).await.unwrap().unwrap()).unwrap()
         }
 
-        async fn say(&mut self, message: Value) {
+        async fn write_message(&mut self, message: Value) {
             self.output.write_all(&framing::framed(&message)).await.unwrap();
         }
     }
@@ -320,8 +320,8 @@ mod tests {
             async { tokio::join!(client.request("first", &params.0, SOON), client.request("second", &params.1, SOON)) };
         let played = async {
             let (one, two) = (server.next().await, server.next().await);
-            server.say(json!({"id": two["id"], "result": "second"})).await;
-            server.say(json!({"id": one["id"], "error": {"code": 5, "message": "no"}})).await;
+            server.write_message(json!({"id": two["id"], "result": "second"})).await;
+            server.write_message(json!({"id": one["id"], "error": {"code": 5, "message": "no"}})).await;
         };
         let ((first, second), ()) = tokio::join!(asked, played);
         assert_eq!(second, Ok(json!("second")));
@@ -347,7 +347,7 @@ mod tests {
             for answer in [json!({"error": {"code": -32801, "message": "content modified"}}), json!({"result": 3})] {
                 let mut answer = answer;
                 answer["id"] = server.next().await["id"].clone();
-                server.say(answer).await;
+                server.write_message(answer).await;
             }
         };
         let (answer, ()) = tokio::join!(client.request("x", &Value::Null, SOON), played);
@@ -365,7 +365,7 @@ mod tests {
         for _ in 0..20 {
             let asked = server.next().await;
             assert!(client.0.waiting.requests.lock().open.len() <= AT_ONCE);
-            server.say(json!({"id": asked["id"], "result": null})).await;
+            server.write_message(json!({"id": asked["id"], "result": null})).await;
         }
         for one in asking {
             assert_eq!(one.await.unwrap(), Ok(Value::Null));
@@ -389,10 +389,10 @@ mod tests {
     #[tokio::test]
     async fn what_a_server_asks_is_answered_and_what_it_says_is_heard() {
         let (_client, mut events, mut server) = connected();
-        server.say(json!({"id": "a", "method": "client/registerCapability", "params": {}})).await;
+        server.write_message(json!({"id": "a", "method": "client/registerCapability", "params": {}})).await;
         assert_eq!(server.next().await, json!({"jsonrpc": "2.0", "id": "a", "result": null}));
-        server.say(json!({"method": "textDocument/publishDiagnostics", "params": {}})).await;
-        server.say(json!({"method": "$/progress", "params": {"token": 1}})).await;
+        server.write_message(json!({"method": "textDocument/publishDiagnostics", "params": {}})).await;
+        server.write_message(json!({"method": "$/progress", "params": {"token": 1}})).await;
         let Some(Event::Notification { method, params }) = events.recv().await else { panic!("nothing is heard") };
         assert_eq!((&*method, &params["token"]), ("$/progress", &json!(1)));
     }

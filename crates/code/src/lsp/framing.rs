@@ -31,22 +31,22 @@ pub(crate) async fn read(stream: &mut (impl AsyncBufRead + Unpin)) -> io::Result
             return Ok(None);
         }
         let Some(line) = line.strip_suffix(b"\n") else {
-            return Err(odd("a header that does not end"));
+            return Err(invalid_data("a header that does not end"));
         };
         let line = line.strip_suffix(b"\r").unwrap_or(line);
         if line.is_empty() {
             break;
         }
-        let text = std::str::from_utf8(line).map_err(|_| odd("a header that is not UTF-8"))?;
-        let (name, value) = text.split_once(':').ok_or_else(|| odd("a header without a colon"))?;
+        let text = std::str::from_utf8(line).map_err(|_| invalid_data("a header that is not UTF-8"))?;
+        let (name, value) = text.split_once(':').ok_or_else(|| invalid_data("a header without a colon"))?;
         if name.eq_ignore_ascii_case("content-length") {
-            let bytes: usize = value.trim().parse().map_err(|_| odd("an invalid content length"))?;
+            let bytes: usize = value.trim().parse().map_err(|_| invalid_data("an invalid content length"))?;
             length = Some(bytes);
         }
     }
-    let length = length.ok_or_else(|| odd("a header without a length"))?;
+    let length = length.ok_or_else(|| invalid_data("a header without a length"))?;
     if length > MAX_MESSAGE {
-        return Err(odd("a message of more than 256 MiB"));
+        return Err(invalid_data("a message of more than 256 MiB"));
     }
     // The claimed length is not allocated before the bytes arrive.
     let mut body = Vec::new();
@@ -56,10 +56,10 @@ pub(crate) async fn read(stream: &mut (impl AsyncBufRead + Unpin)) -> io::Result
 
 async fn take(stream: &mut (impl AsyncRead + Unpin), length: usize, into: &mut Vec<u8>) -> io::Result<()> {
     let read = stream.take(length as u64).read_to_end(into).await?;
-    if read < length { Err(odd("a message that is cut off")) } else { Ok(()) }
+    if read < length { Err(invalid_data("a message that is cut off")) } else { Ok(()) }
 }
 
-fn odd(what: &str) -> io::Error {
+fn invalid_data(what: &str) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, what)
 }
 

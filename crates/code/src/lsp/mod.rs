@@ -4,15 +4,15 @@
 //! The few messages in use are written by hand. Generated protocol crates describe several hundred, and take longer to
 //! compile than all of this part's code.
 
-mod answering;
 mod client;
 mod framing;
-mod places;
+mod locations;
 mod position;
+mod server_requests;
 mod uri;
 
-pub(crate) use answering::Answering;
 pub(crate) use client::{Client, Event, Failure};
-pub(crate) use places::{Location, locations};
+pub(crate) use locations::{Location, locations};
 pub(crate) use position::{Encoding, Positions};
+pub(crate) use server_requests::Answering;
 pub(crate) use uri::{of_path, to_path};

@@ -4,7 +4,7 @@
 use memchr::memchr_iter;
 use serde_json::{Value, json};
 
-use super::places::Position;
+use super::locations::Position;
 
 /// Unit of `character`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -2,11 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use crate::named::is_among;
+use crate::resolved_type::{ResolvedType, types};
 use crate::search::{Scope, read};
 use crate::shape::Field;
 use crate::syntax::{Kind, Language};
-use crate::typed::{ResolvedType, types};
+use crate::text_enum::is_among;
 
 use super::Sum;
 

@@ -34,7 +34,7 @@ pub(super) fn read(text: Text<'_>, node: Node<'_>) -> Option<Match> {
                 |other: &Node<'_>| other.kind() == "function" && self::name(text, *other).as_ref() == Some(&name);
             // The search finds only clauses that name a constructor, and the first clause may not.
             let mut first = node;
-            while let Some(clause) = before(first).filter(is_clause) {
+            while let Some(clause) = previous_declaration(first).filter(is_clause) {
                 first = clause;
             }
             let mut arms = Vec::new();
@@ -43,7 +43,7 @@ pub(super) fn read(text: Text<'_>, node: Node<'_>) -> Option<Match> {
             while let Some(clause) = next.filter(is_clause) {
                 arms.push(arm_of(text, clause, head(text, clause)?));
                 end = clause;
-                next = after(clause);
+                next = next_declaration(clause);
             }
             let bytes = first.start_byte()..end.end_byte();
             Some(Match { bytes, form: "function clauses", arms, otherwise: INCOMPLETE })
@@ -73,11 +73,11 @@ pub(super) fn read(text: Text<'_>, node: Node<'_>) -> Option<Match> {
 }
 
 /// Returns the previous or next declaration, skipping comments.
-fn before(node: Node<'_>) -> Option<Node<'_>> {
+fn previous_declaration(node: Node<'_>) -> Option<Node<'_>> {
     std::iter::successors(node.prev_named_sibling(), Node::prev_named_sibling).find(|node| !is_comment(node))
 }
 
-fn after(node: Node<'_>) -> Option<Node<'_>> {
+fn next_declaration(node: Node<'_>) -> Option<Node<'_>> {
     std::iter::successors(node.next_named_sibling(), Node::next_named_sibling).find(|node| !is_comment(node))
 }
 
@@ -97,11 +97,11 @@ fn head(text: Text<'_>, node: Node<'_>) -> Option<Pattern> {
         return Some(pattern_of(text, pattern));
     }
     if let Some(patterns) = node.child_by_field_name("patterns") {
-        return Some(Pattern::beside(children(patterns).into_iter().map(|one| pattern_of(text, one))));
+        return Some(Pattern::combine_adjacent(children(patterns).into_iter().map(|one| pattern_of(text, one))));
     }
     let infix = children(node).into_iter().find(|child| child.kind() == "infix")?;
     let operand = |field| infix.child_by_field_name(field).map_or(Pattern::Other, |one| pattern_of(text, one));
-    Some(Pattern::beside([operand("left_operand"), operand("right_operand")]))
+    Some(Pattern::combine_adjacent([operand("left_operand"), operand("right_operand")]))
 }
 
 fn arm_of(text: Text<'_>, node: Node<'_>, pattern: Pattern) -> Arm {
@@ -130,7 +130,7 @@ fn pattern_of(text: Text<'_>, node: Node<'_>) -> Pattern {
         "qualified" => node.child_by_field_name("id").map_or(Pattern::Other, |id| pattern_of(text, id)),
         "parens" | "irrefutable" | "strict" | "as" => inner("pattern"),
         "signature" => node.named_child(0).map_or(Pattern::Other, |one| pattern_of(text, one)),
-        "tuple" => Pattern::beside(children(node).into_iter().map(|part| pattern_of(text, part))),
+        "tuple" => Pattern::combine_adjacent(children(node).into_iter().map(|part| pattern_of(text, part))),
         "record" => match inner("constructor") {
             Pattern::Of { name, qualifier, at, .. } => {
                 let fields = children(node).into_iter().filter(|child| child.kind() == "field_pattern");

@@ -8,12 +8,12 @@
 
 mod constructors;
 mod haskell;
-mod judged;
 mod pattern;
 mod python;
 mod rust;
 mod switch;
 mod tokens;
+mod type_resolution;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -27,15 +27,15 @@ use tree_sitter::{Node, TreeCursor};
 
 use crate::answer::{Texts, in_turns, label};
 use crate::judgement::{Code, Verdict};
-use crate::named::{is_among, named};
-use crate::place::Lines;
+use crate::line_column::Lines;
 use crate::search::{Hit, Scope, Skipped, Why, search_by, word_starts};
 use crate::syntax::{Language, occurrences_at, parse, unread_in};
+use crate::text_enum::{is_among, named};
 use crate::verdict::At;
 use pattern::{Coverage, Match, Otherwise};
 
 pub(crate) use constructors::sum;
-pub(crate) use judged::{Assessment, judge};
+pub(crate) use type_resolution::{Assessment, judge};
 
 named! {
     /// Effect of a change on a match.

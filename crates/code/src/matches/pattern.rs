@@ -25,7 +25,7 @@ impl Pattern {
     }
 
     /// Combines adjacent parts: a tuple, or the arguments of a function.
-    pub(super) fn beside(parts: impl IntoIterator<Item = Pattern>) -> Pattern {
+    pub(super) fn combine_adjacent(parts: impl IntoIterator<Item = Pattern>) -> Pattern {
         let parts = numbered(parts);
         Pattern::Of { name: format!("({})", parts.len()), qualifier: None, at: 0, parts }
     }
@@ -130,14 +130,14 @@ pub(super) fn judged(one: &Match, is_ours: IsOurs<'_>) -> Option<Coverage> {
         Some(Otherwise::FallsThrough(_)) => 1,
         Some(Otherwise::Absorbs(_)) => 0,
     };
-    let each: Vec<(bool, Option<Otherwise>)> = ways.iter().map(|(way, _)| taken(one, way)).collect();
+    let each: Vec<(bool, Option<Otherwise>)> = ways.iter().map(|(way, _)| new_constructor_result(one, way)).collect();
     let has_wildcard = !each.is_empty() && each.iter().all(|(has_wildcard, _)| *has_wildcard);
     let new = each.into_iter().map(|(_, new)| new).max_by_key(severity)?;
     Some(Coverage { names, places, has_wildcard, has_others, new })
 }
 
 /// Returns the result for a new constructor at one position, and whether a branch accepts all of it.
-fn taken(one: &Match, way: &Way) -> (bool, Option<Otherwise>) {
+fn new_constructor_result(one: &Match, way: &Way) -> (bool, Option<Otherwise>) {
     let mut is_partly = false;
     for arm in &one.arms {
         match takes(&arm.pattern, way) {

@@ -16,7 +16,7 @@ pub(super) fn read(text: Text<'_>, node: Node<'_>) -> Option<Match> {
         let pattern = match &patterns[..] {
             [one] => pattern_of(text, *one),
             // `case a, b:` is a tuple.
-            several => Pattern::beside(several.iter().map(|one| pattern_of(text, *one))),
+            several => Pattern::combine_adjacent(several.iter().map(|one| pattern_of(text, *one))),
         };
         let said = arm.child_by_field_name("consequence").map(|body| text.node_text(body)).unwrap_or_default();
         let refuses = if fails(said.clone(), &["assert_never(", "typing.assert_never("]) {
@@ -73,7 +73,7 @@ fn pattern_of(text: Text<'_>, node: Node<'_>) -> Pattern {
             Pattern::Of { name, qualifier, at, parts: parts.collect() }
         }
         "union_pattern" => Pattern::Either(children(node).into_iter().map(|one| pattern_of(text, one)).collect()),
-        "tuple_pattern" => Pattern::beside(children(node).into_iter().map(|one| pattern_of(text, one))),
+        "tuple_pattern" => Pattern::combine_adjacent(children(node).into_iter().map(|one| pattern_of(text, one))),
         "string" => Pattern::named(text.node_text(node).trim_matches(['"', '\'']), None, node.start_byte()),
         _ => Pattern::Other,
     }

@@ -108,7 +108,7 @@ fn pattern_of(text: Text<'_>, node: Node<'_>) -> Pattern {
             });
             Pattern::Of { name, qualifier, at, parts: parts.collect() }
         }
-        "tuple_pattern" => Pattern::beside(children(node).into_iter().map(|part| pattern_of(text, part))),
+        "tuple_pattern" => Pattern::combine_adjacent(children(node).into_iter().map(|part| pattern_of(text, part))),
         "slice_pattern" => {
             let parts = children(node);
             let is_rest = |part: &Node<'_>| part.kind() == "remaining_field_pattern";

@@ -62,14 +62,14 @@ impl<'a> Reader<'a> {
             // `select! { Shape::Dot = next() => … }`: a pattern without the `let` of a statement.
             "assignment_expression" if part.depth > 0 => {
                 let left = node.child_by_field_name("left").map(|left| part.range(left));
-                let starts = left.map(|left| self.within(&left)).unwrap_or_default();
+                let starts = left.map(|left| self.starts_in(&left)).unwrap_or_default();
                 self.unread.extend_from_slice(starts);
             }
             _ => self.found.extend(rust::read(part.text, node).map(|one| moved(one, part))),
         }
     }
 
-    fn within(&self, range: &Range<usize>) -> &'a [usize] {
+    fn starts_in(&self, range: &Range<usize>) -> &'a [usize] {
         let at = |end: usize| self.starts.partition_point(|start| *start < end);
         &self.starts[at(range.start)..at(range.end).max(at(range.start))]
     }
@@ -116,7 +116,7 @@ impl<'a> Reader<'a> {
         });
         match arms.filter(|_| is_read) {
             Some(arms) => self.found.push(of(arms)),
-            None => self.unread.extend_from_slice(self.within(&place)),
+            None => self.unread.extend_from_slice(self.starts_in(&place)),
         }
     }
 
@@ -126,7 +126,7 @@ impl<'a> Reader<'a> {
         let from = place.start + usize::from(self.text[place.clone()].starts_with(b","));
         let place = from..place.end;
         if !self.parsed("(", place.clone(), ");", depth, Reader::node) {
-            self.unread.extend_from_slice(self.within(&place));
+            self.unread.extend_from_slice(self.starts_in(&place));
         }
     }
 
@@ -172,7 +172,7 @@ impl<'a> Reader<'a> {
             }
         }
         let is_outside = |start: &&usize| !blocks.iter().any(|block| block.contains(start));
-        self.unread.extend(self.within(&place).iter().filter(is_outside));
+        self.unread.extend(self.starts_in(&place).iter().filter(is_outside));
     }
 
     /// Parses a part of the file with added text around it, and visits its nodes. Returns true if it parses, or is irrelevant.
@@ -184,7 +184,7 @@ impl<'a> Reader<'a> {
         depth: usize,
         mut visit: impl FnMut(&mut Self, &Part<'_>, Node<'_>),
     ) -> bool {
-        let starts = self.within(&place);
+        let starts = self.starts_in(&place);
         if starts.is_empty() {
             return true;
         }

@@ -2,10 +2,10 @@
 //! stopped when they exceed the memory budget.
 
 mod budget;
+mod chosen_server;
 mod revision;
 mod toolchain;
-mod tried;
-mod would;
+mod trials;
 
 use std::collections::{BTreeMap, HashMap};
 use std::hash::{BuildHasher as _, BuildHasherDefault, DefaultHasher};
@@ -20,11 +20,11 @@ use tokio::sync::Semaphore;
 
 use crate::haskell::{self, Projects};
 use crate::judgement::{Code, Revision};
-use crate::kept::VerdictStore;
 use crate::programs;
 use crate::server::profile::{self, Profile};
 use crate::server::{Journal, Server, Start, State, TRIED_EVERY, Timing};
 use crate::settings::CodeSettings;
+use crate::verdict_store::VerdictStore;
 use revision::Worktrees;
 
 /// Returns true if the person trusts the code of a worktree. Blocks.
@@ -51,8 +51,8 @@ pub struct Options {
     pub journal: Option<Journal>,
 }
 
-pub use tried::{Tried, tries};
-pub use would::{Checked, checked, runner_of_code};
+pub use chosen_server::{Checked, checked, runner_of_code};
+pub use trials::{Tried, tries};
 
 impl Options {
     /// Returns the memory budget of the servers in bytes.
@@ -279,8 +279,8 @@ impl Pool {
                 };
             }
             let path = env.get("PATH").map(String::as_str).unwrap_or_default();
-            let places = programs::places(&profile.command[0], path, worktree);
-            let lacks = |program: &PathBuf| toolchain::lacks(profile, program, root, env);
+            let places = programs::program_paths(&profile.command[0], path, worktree);
+            let lacks = |program: &PathBuf| toolchain::report_missing_server(profile, program, root, env);
             let executable = || places.iter().filter(|program| programs::is_executable(program));
             // As a shell would search. Like rustup, the next one is used if the toolchain lacks the program.
             let on_path =
@@ -440,7 +440,7 @@ fn environment(options: &Options, env: &BTreeMap<String, String>, worktree: &Pat
     let mut env: Vec<(String, String)> = env.clone().into_iter().collect();
     if !options.settings.project_servers {
         let path = env.iter_mut().filter(|(name, _)| name == "PATH");
-        path.for_each(|(_, path)| *path = programs::outside(path, worktree));
+        path.for_each(|(_, path)| *path = programs::exclude_worktree(path, worktree));
     }
     env
 }

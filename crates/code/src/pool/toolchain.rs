@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use crate::server::profile::Profile;
 
 /// Reports that the toolchain chosen by rustup lacks a server, and how to install it.
-pub(super) fn lacks(
+pub(super) fn report_missing_server(
     profile: &Profile,
     program: &Path,
     folder: &Path,

@@ -62,7 +62,7 @@ const MOST: usize = 200;
 
 impl Documents {
     /// Returns the notifications that open the wanted documents and close outdated ones.
-    pub(crate) fn bring(&mut self, wanted: &[Document]) -> Vec<(&'static str, Value)> {
+    pub(crate) fn open_notifications(&mut self, wanted: &[Document]) -> Vec<(&'static str, Value)> {
         self.clock += 1;
         let mut told = Vec::new();
         for document in wanted {
@@ -138,7 +138,7 @@ impl Changed {
     }
 
     /// Returns the URIs of those files that occur in the notifications.
-    pub(super) fn among(&self, told: &[(&'static str, Value)]) -> Vec<Value> {
+    pub(super) fn uris_in(&self, told: &[(&'static str, Value)]) -> Vec<Value> {
         let uris: Vec<_> = self.0.iter().map(|path| json!(of_path(path))).collect();
         let texts =
             told.iter().filter(|(method, _)| matches!(*method, "textDocument/didOpen" | "textDocument/didChange"));
@@ -242,28 +242,28 @@ mod tests {
         let mut documents = Documents::default();
         let methods = |told: Vec<(&'static str, Value)>| told.into_iter().map(|(method, _)| method).collect::<Vec<_>>();
         let (a, b) = (file("a.rs", "a"), file("b.rs", "b"));
-        assert_eq!(methods(documents.bring(&[a.clone(), b.clone()])), ["textDocument/didOpen"; 2]);
+        assert_eq!(methods(documents.open_notifications(&[a.clone(), b.clone()])), ["textDocument/didOpen"; 2]);
         // Nothing is sent twice.
-        assert_eq!(methods(documents.bring(std::slice::from_ref(&a))), [""; 0]);
+        assert_eq!(methods(documents.open_notifications(std::slice::from_ref(&a))), [""; 0]);
         let a = file("a.rs", "a new");
-        assert_eq!(methods(documents.bring(std::slice::from_ref(&a))), ["textDocument/didChange"]);
+        assert_eq!(methods(documents.open_notifications(std::slice::from_ref(&a))), ["textDocument/didChange"]);
         // Changed on disk and not requested: the server reads the file itself again.
         file("b.rs", "other");
-        assert_eq!(methods(documents.bring(std::slice::from_ref(&a))), ["textDocument/didClose"]);
+        assert_eq!(methods(documents.open_notifications(std::slice::from_ref(&a))), ["textDocument/didClose"]);
         assert!(documents.open.contains_key(&a.path) && !documents.open.contains_key(&b.path));
         std::fs::remove_file(&a.path).unwrap();
-        assert_eq!(methods(documents.bring(&[])), ["textDocument/didClose"]);
+        assert_eq!(methods(documents.open_notifications(&[])), ["textDocument/didClose"]);
         // Changed between reading and opening.
         let read = file("c.rs", "c");
         file("c.rs", "d");
-        assert_eq!(methods(documents.bring(std::slice::from_ref(&read))), ["textDocument/didOpen"]);
-        assert_eq!(methods(documents.bring(&[])), ["textDocument/didClose"]);
+        assert_eq!(methods(documents.open_notifications(std::slice::from_ref(&read))), ["textDocument/didOpen"]);
+        assert_eq!(methods(documents.open_notifications(&[])), ["textDocument/didClose"]);
         // The least recently used are closed first.
         let many: Vec<Document> = (0..MOST).map(|number| file(&format!("{number}.rs"), "x")).collect();
-        documents.bring(&many[..1]);
-        documents.bring(&many[1..]);
+        documents.open_notifications(&many[..1]);
+        documents.open_notifications(&many[1..]);
         let one = file("one.rs", "x");
-        let told = documents.bring(std::slice::from_ref(&one));
+        let told = documents.open_notifications(std::slice::from_ref(&one));
         assert_eq!(told[1].1["textDocument"]["uri"], of_path(&many[0].path));
     }
 }

@@ -1,17 +1,17 @@
 //! A language server used to verify uses. One actor owns its process, documents and state; [`Server`] is the handle.
 //!
 //! - `state`: the states, and the server's own signals.
-//! - `canary`: readiness probes for a server that reports that it is ready.
+//! - `readiness`: readiness probes for a server that reports that it is ready.
 //! - `documents`: the open documents, with the same texts that the syntax tier read.
 //! - `profile`: differences between servers, as data.
 //!
 //! Start with `actor.rs`. The meaning of answers is decided elsewhere.
 
 mod actor;
-pub(crate) mod canary;
 mod documents;
 mod life;
 pub(crate) mod profile;
+pub(crate) mod readiness;
 mod start;
 mod state;
 
@@ -251,7 +251,7 @@ impl Server {
     }
 
     /// Returns the features missing without a marker file, and how to get one.
-    pub(crate) fn lacks(&self) -> Option<&str> {
+    pub(crate) fn missing_features(&self) -> Option<&str> {
         let has_root = || self.profile.roots.iter().any(|mark| self.root.join(mark).is_file());
         self.profile.without_roots.as_deref().filter(|_| !has_root())
     }

@@ -129,7 +129,7 @@ pub(super) async fn widened(start: &Start) -> Map<String, Value> {
     let Some(wider) = &start.profile.wider else { return settings };
     let Some((program, args)) = wider.if_succeeds.split_first() else { return settings };
     let path = start.env.iter().find(|(name, _)| name == "PATH").map_or("", |(_, path)| path);
-    let places = programs::places(program, path, &start.worktree);
+    let places = programs::program_paths(program, path, &start.worktree);
     let Some(program) = places.into_iter().find(|program| programs::is_executable(program)) else { return settings };
     let mut spec = Spec::new(program, &start.root).args(args).env(start.env.iter().map(|(name, value)| (name, value)));
     spec.nice = NICE;

@@ -124,7 +124,7 @@ impl Signals {
     }
 
     /// Processes a notification. Returns true if it is relevant.
-    pub(crate) fn hear(&mut self, method: &str, params: &Value) -> bool {
+    pub(crate) fn process_notification(&mut self, method: &str, params: &Value) -> bool {
         match method {
             "experimental/serverStatus" => {
                 self.said_ready = params["quiescent"].as_bool().unwrap_or_default();
@@ -185,7 +185,7 @@ impl Signals {
     }
 
     /// Returns the server's message about its failure to load the project.
-    pub(crate) fn trouble(&self) -> Option<&str> {
+    pub(crate) fn load_failure(&self) -> Option<&str> {
         self.trouble.as_deref()
     }
 
@@ -209,13 +209,13 @@ mod tests {
     fn what_a_server_says_of_its_loading() {
         let mut status = Signals::new(&Signal::Status);
         assert!(!status.says_ready());
-        status.hear("experimental/serverStatus", &json!({"health": "ok", "quiescent": true}));
+        status.process_notification("experimental/serverStatus", &json!({"health": "ok", "quiescent": true}));
         assert!(status.says_ready());
-        status.hear("experimental/serverStatus", &json!({"health": "ok", "quiescent": false}));
-        assert!(!status.says_ready() && status.trouble().is_none());
+        status.process_notification("experimental/serverStatus", &json!({"health": "ok", "quiescent": false}));
+        assert!(!status.says_ready() && status.load_failure().is_none());
         let failed = json!({"health": "error", "quiescent": true, "message": "Failed to load workspaces.\n\nno"});
-        status.hear("experimental/serverStatus", &failed);
-        assert_eq!(status.trouble(), Some("Failed to load workspaces. / no"));
+        status.process_notification("experimental/serverStatus", &failed);
+        assert_eq!(status.load_failure(), Some("Failed to load workspaces. / no"));
 
         let mut progress = Signals::new(&Signal::Progress("Setting up workspace".to_owned()));
         assert!(progress.says_ready() && !progress.has_begun());
@@ -224,11 +224,14 @@ mod tests {
             value.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
             json!({"token": 7, "value": value})
         };
-        progress.hear("$/progress", &say("begin", json!({"title": "Setting up workspace", "percentage": 3})));
+        progress.process_notification(
+            "$/progress",
+            &say("begin", json!({"title": "Setting up workspace", "percentage": 3})),
+        );
         assert!(!progress.says_ready() && progress.percent() == Some(3));
-        progress.hear("$/progress", &say("report", json!({"percentage": 40})));
+        progress.process_notification("$/progress", &say("report", json!({"percentage": 40})));
         assert_eq!(progress.percent(), Some(40));
-        progress.hear("$/progress", &say("end", json!({})));
+        progress.process_notification("$/progress", &say("end", json!({})));
         assert!(progress.says_ready() && progress.has_begun());
     }
 }

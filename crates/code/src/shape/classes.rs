@@ -2,7 +2,7 @@
 
 use tree_sitter::Node;
 
-use super::{Field, Reading, around};
+use super::{Field, Reading, declaring_node};
 use crate::syntax::{Declaration, Kind, Language, SCRIPTS, family, named_children};
 
 /// A way to create an object that a pattern cannot name.
@@ -33,7 +33,7 @@ impl Reading<'_> {
 
     /// Returns the fields that a constructor declares as parameters, or assigns to the new object.
     pub(super) fn of_constructor(&self, root: Node<'_>, member: &Declaration, class: &Declaration) -> Vec<Field> {
-        let node = around(root, member.at, member.name.len()).filter(|_| self.makes(member, class));
+        let node = declaring_node(root, member.at, member.name.len()).filter(|_| self.makes(member, class));
         let Some(node) = node else { return Vec::new() };
         let mut fields = self.properties(node);
         let body = node.child_by_field_name("body");
@@ -100,7 +100,7 @@ impl Reading<'_> {
     /// Returns the type for which a declaration is an alias: `Circle` of `type Round = geo::Circle<f64>`.
     pub(super) fn alias(&self, root: Node<'_>, declaration: &Declaration) -> Option<String> {
         let mut node =
-            around(root, declaration.at, declaration.name.len()).filter(|_| declaration.kind == Kind::Type)?;
+            declaring_node(root, declaration.at, declaration.name.len()).filter(|_| declaration.kind == Kind::Type)?;
         // In Python the name is a separate type.
         if node.kind() == "type" {
             node = node.parent()?;

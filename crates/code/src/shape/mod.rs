@@ -1,7 +1,7 @@
 //! The fields and constructors of a type, as written in its declaration.
 
 mod classes;
-mod sums;
+mod sum_types;
 
 use std::time::Instant;
 
@@ -10,8 +10,8 @@ use serde::Serialize;
 use tree_sitter::Node;
 
 pub(crate) use self::classes::MadeBy;
-use crate::named::is_among;
 use crate::syntax::{Declaration, Kind, Language, named_children, parse};
+use crate::text_enum::is_among;
 
 /// A field.
 #[derive(Debug, Default, Clone, PartialEq, Eq, Serialize, JsonSchema)]
@@ -83,7 +83,7 @@ pub(crate) fn shape(language: Language, text: &[u8], declaration: &Declaration, 
         _ => reading.members(&tree.root_node(), declaration),
     };
     shape.alias = reading.alias(tree.root_node(), declaration);
-    let lines = crate::place::Lines::new(text);
+    let lines = crate::line_column::Lines::new(text);
     shape.made_by.iter_mut().for_each(|made| made.line = lines.line(made.at));
     shape.fields.iter_mut().for_each(|field| field.line = lines.line(field.at));
     shape.constructors.iter_mut().for_each(|constructor| constructor.line = lines.line(constructor.at));
@@ -117,7 +117,7 @@ impl Reading<'_> {
     fn members(&self, root: &Node<'_>, declaration: &Declaration) -> Shape {
         let mut shape = Shape::default();
         for member in &declaration.members {
-            let node = around(*root, member.at, member.name.len());
+            let node = declaring_node(*root, member.at, member.name.len());
             match member.kind {
                 Kind::Field => shape.fields.push(self.member(node, member)),
                 Kind::Constructor => {
@@ -195,7 +195,7 @@ impl Reading<'_> {
         };
         for (name, at, holder) in holders {
             let mut made = Constructor { doc: holder.doc.clone(), ..self.constructor(name.to_owned(), at) };
-            let node = around(*root, at, name.len());
+            let node = declaring_node(*root, at, name.len());
             let positional = node.and_then(|node| node.child_by_field_name("body"));
             let positional = positional.filter(|body| body.kind() == "ordered_field_declaration_list");
             let mut fields: Vec<Field> = Vec::new();
@@ -206,7 +206,9 @@ impl Reading<'_> {
                 }
             } else {
                 let named = holder.members.iter().filter(|member| member.kind == Kind::Field);
-                fields.extend(named.map(|member| self.member(around(*root, member.at, member.name.len()), member)));
+                fields.extend(
+                    named.map(|member| self.member(declaring_node(*root, member.at, member.name.len()), member)),
+                );
                 made.is_record = !fields.is_empty();
                 made.field_names = fields.iter().map(|field| field.name.clone()).collect();
             }
@@ -220,7 +222,7 @@ impl Reading<'_> {
 
     fn haskell(&self, root: &Node<'_>, declaration: &Declaration) -> Shape {
         let mut shape = Shape::default();
-        let Some(node) = around(*root, declaration.at, declaration.name.len()) else { return shape };
+        let Some(node) = declaring_node(*root, declaration.at, declaration.name.len()) else { return shape };
         let has_pragma = |name: &str| {
             let pragmas = named_children(*root).into_iter();
             pragmas.take_while(|node| node.kind() == "pragma" || node.kind().contains("comment")).any(|node| {
@@ -353,7 +355,7 @@ impl Reading<'_> {
 }
 
 /// Returns the node that declares the name at an offset: the nearest one larger than the name.
-fn around(root: Node<'_>, at: usize, length: usize) -> Option<Node<'_>> {
+fn declaring_node(root: Node<'_>, at: usize, length: usize) -> Option<Node<'_>> {
     const WRAPPERS: &str = "field_name pointer_declarator array_declarator function_declarator parenthesized_declarator \
                             init_declarator reference_declarator bitfield_clause attribute prefix_id";
     let name = root.named_descendant_for_byte_range(at, at + length)?;

@@ -3,10 +3,10 @@
 use tree_sitter::Node;
 
 use super::declaration::Kind;
-use super::rules::{Rule, Table, direct, through};
-use super::trail::{Declared, Trail, children_in};
+use super::node_path::{Declared, Trail, children_in};
+use super::rules::{Rule, Table, direct, steps_to_name_node};
 use super::{Class, Grammar};
-use crate::named::is_among;
+use crate::text_enum::is_among;
 
 const NAMES: &str = "identifier type_identifier field_identifier namespace_identifier operator_name destructor_name \
                      primitive_type";
@@ -64,7 +64,7 @@ fn classify(trail: &Trail<'_, '_>) -> Option<Class> {
         |up: &usize| matches!(trail.kind(up + 1), "template_method" | "dependent_name" | "qualified_identifier");
     let field = 1 + (0..8).take_while(wraps).count();
     if trail.kind(field) == "field_expression" && (trail.field(field - 1) == "field" || field > 1) {
-        let up = field + through(&trail.above(field), RULES);
+        let up = field + steps_to_name_node(&trail.ancestor_trail(field), RULES);
         return Some(match (trail.kind(up + 1), trail.field(up)) {
             ("call_expression", "function") => Class::Call,
             ("assignment_expression", "left") | ("update_expression", _) => Class::FieldWrite,
@@ -101,7 +101,7 @@ fn classify(trail: &Trail<'_, '_>) -> Option<Class> {
 
 /// True if a name in the body of a `#define` is one of its parameters, which is substituted.
 pub(super) fn is_parameter_of_macro(trail: &Trail<'_, '_>) -> bool {
-    let definition = trail.up(1).filter(|definition| definition.kind() == "preproc_function_def");
+    let definition = trail.ancestor(1).filter(|definition| definition.kind() == "preproc_function_def");
     let parameters = definition.and_then(|definition| definition.child_by_field_name("parameters"));
     parameters.is_some_and(|parameters| {
         let parameters = trail.text_of(parameters);
@@ -158,7 +158,7 @@ fn class<'t>(trail: &Trail<'_, 't>, kind: Kind) -> Vec<Declared<'t>> {
 fn declared<'t>(trail: &Trail<'_, 't>) -> Vec<Declared<'t>> {
     let node = trail.node();
     let in_class = || {
-        let above = trail.above(1).nearest(&["field_declaration_list", "compound_statement"]);
+        let above = trail.ancestor_trail(1).nearest(&["field_declaration_list", "compound_statement"]);
         above.is_some_and(|up| trail.kind(up + 1) == "field_declaration_list")
     };
     let has_body = node.child_by_field_name("body").is_some();
@@ -185,7 +185,7 @@ fn declared<'t>(trail: &Trail<'_, 't>) -> Vec<Declared<'t>> {
             found.map(one).into_iter().collect()
         }
         "field_declaration" | "declaration" => {
-            if trail.above(1).nearest(&["compound_statement", "for_statement", "condition_clause"]).is_some()
+            if trail.ancestor_trail(1).nearest(&["compound_statement", "for_statement", "condition_clause"]).is_some()
                 && !in_class()
             {
                 return Vec::new();

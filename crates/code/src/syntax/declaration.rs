@@ -7,9 +7,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tree_sitter::{Node, TreeCursor};
 
-use super::trail::{Step, Trail};
+use super::node_path::{Step, Trail};
 use super::{Language, parse};
-use crate::named::{is_among, named};
+use crate::text_enum::{is_among, named};
 
 named! {
     /// Kind of a declaration.
@@ -61,10 +61,10 @@ pub(super) fn containers(language: Language, trail: &Trail<'_, '_>) -> Vec<Conta
     let mut places = Vec::new();
     let name = trail.node().id();
     for up in (1..trail.steps.len()).rev() {
-        let declared = (language.grammar().declared)(&trail.above(up));
+        let declared = (language.grammar().declared)(&trail.ancestor_trail(up));
         let [one] = &declared[..] else { continue };
         if one.kind.encloses() && one.name.id() != name {
-            places.extend(outside(&one.within, one.kind, one.name.start_byte()));
+            places.extend(named_container(&one.within, one.kind, one.name.start_byte()));
             let label = trail.text_of(one.name).into_owned();
             let names = match one.kind {
                 Kind::Impl => one.within.clone(),
@@ -83,7 +83,7 @@ pub(crate) fn implemented(places: &[Container]) -> Option<String> {
 }
 
 /// Returns the scope that a declaration itself names: a receiver in Go, a class before `::` in C++.
-fn outside(within: &[String], kind: Kind, at: usize) -> Vec<Container> {
+fn named_container(within: &[String], kind: Kind, at: usize) -> Vec<Container> {
     match kind {
         Kind::Impl => Vec::new(),
         _ => within
@@ -257,7 +257,7 @@ pub(super) fn extent(trail: &Trail<'_, '_>) -> Range<usize> {
     const LISTS: &str = "type_declaration lexical_declaration variable_declaration const_declaration var_declaration";
     let mut node = trail.node();
     for up in 1..trail.steps.len() {
-        let Some(parent) = trail.up(up) else { break };
+        let Some(parent) = trail.ancestor(up) else { break };
         let only = is_among(LISTS, parent.kind()) && parent.named_child_count() == 1;
         if !only && !is_among(WRAPPERS, parent.kind()) {
             break;
@@ -316,7 +316,7 @@ pub(crate) fn shortened(text: &str, max: usize) -> String {
 fn comment(trail: &Trail<'_, '_>) -> Option<String> {
     let mut lines: Vec<String> = Vec::new();
     for up in 0..trail.steps.len() {
-        let mut before = trail.up(up).and_then(|node| node.prev_sibling());
+        let mut before = trail.ancestor(up).and_then(|node| node.prev_sibling());
         while let Some(node) = before {
             let kind = node.kind();
             if kind.contains("comment") || kind == "haddock" {
@@ -327,7 +327,7 @@ fn comment(trail: &Trail<'_, '_>) -> Option<String> {
             }
             before = node.prev_sibling();
         }
-        let starts_parent = trail.up(up + 1).zip(trail.up(up)).is_some_and(|(parent, node)| {
+        let starts_parent = trail.ancestor(up + 1).zip(trail.ancestor(up)).is_some_and(|(parent, node)| {
             let is_around = matches!(parent.kind(), "assignment_expression" | "export_statement");
             is_around || parent.parent().is_some() && parent.start_byte() == node.start_byte()
         });

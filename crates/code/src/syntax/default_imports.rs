@@ -10,7 +10,7 @@ pub(crate) fn names_module(path: &Path, source: &str, module: &Path) -> bool {
     let stem = module.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default();
     let folder = module.parent().unwrap_or(Path::new(""));
     if source.starts_with('.') {
-        let file = beside(path, source);
+        let file = resolve_relative(path, source);
         let is_file = |file: &Path| file == module || file == module.with_extension("");
         // `geo.js` may refer to `geo.ts`.
         return is_file(&file)
@@ -28,7 +28,7 @@ pub(crate) fn names_module(path: &Path, source: &str, module: &Path) -> bool {
 }
 
 /// Resolves a relative specifier to a path.
-fn beside(module: &Path, source: &str) -> PathBuf {
+fn resolve_relative(module: &Path, source: &str) -> PathBuf {
     let mut path = module.parent().map(PathBuf::from).unwrap_or_default();
     for part in source.split('/') {
         match part {

@@ -3,8 +3,8 @@
 use tree_sitter::Node;
 
 use super::declaration::Kind;
-use super::rules::{Rule, Table, around, direct, through};
-use super::trail::{Declared, Trail, children_in};
+use super::node_path::{Declared, Trail, children_in};
+use super::rules::{Rule, Table, classify_by_ancestor, direct, steps_to_name_node};
 use super::{Class, Grammar};
 
 pub(super) static GRAMMAR: Grammar = Grammar {
@@ -52,8 +52,8 @@ fn classify(trail: &Trail<'_, '_>) -> Option<Class> {
         return Some(Class::Import);
     }
     if trail.kind(1) == "selector_expression" && trail.field(0) == "field" {
-        let up = 1 + through(&trail.above(1), RULES);
-        let is_left = around(&trail.above(1), AROUND) == Some(Class::Binding);
+        let up = 1 + steps_to_name_node(&trail.ancestor_trail(1), RULES);
+        let is_left = classify_by_ancestor(&trail.ancestor_trail(1), AROUND) == Some(Class::Binding);
         return Some(match (trail.kind(up + 1), trail.field(up)) {
             ("call_expression", "function") => Class::Call,
             ("inc_statement" | "dec_statement", _) => Class::FieldWrite,
@@ -62,7 +62,7 @@ fn classify(trail: &Trail<'_, '_>) -> Option<Class> {
         });
     }
     if trail.kind(1) == "literal_element" && trail.field(1) == "key" {
-        let literal = trail.nearest(&["composite_literal"]).and_then(|up| trail.up(up));
+        let literal = trail.nearest(&["composite_literal"]).and_then(|up| trail.ancestor(up));
         let of = literal.and_then(|literal| literal.child_by_field_name("type"));
         // The keys of a map are expressions.
         let is_map = of.is_some_and(|of| {
@@ -74,19 +74,19 @@ fn classify(trail: &Trail<'_, '_>) -> Option<Class> {
         return Some(class);
     }
     if (trail.kind(1), trail.field(0)) == ("qualified_type", "package") {
-        return Some(if is_expression(&trail.above(1)) { Class::Value } else { Class::Type });
+        return Some(if is_expression(&trail.ancestor_trail(1)) { Class::Value } else { Class::Type });
     }
     Some(match trail.node().kind() {
         "type_identifier" if is_expression(trail) => Class::Value,
         "type_identifier" | "package_identifier" => Class::Type,
         "field_identifier" => Class::FieldRead,
-        _ => around(trail, AROUND).unwrap_or(Class::Value),
+        _ => classify_by_ancestor(trail, AROUND).unwrap_or(Class::Value),
     })
 }
 
 /// True if a type node is a function with type arguments: `area[int, string]`, not `Pair[int, string].Area`.
 fn is_expression(trail: &Trail<'_, '_>) -> bool {
-    let up = through(trail, RULES);
+    let up = steps_to_name_node(trail, RULES);
     match trail.kind(up + 1) {
         "type_conversion_expression" => trail.field(up) == "type",
         parent => trail.kind(up) == "type_instantiation_expression" && parent != "selector_expression",

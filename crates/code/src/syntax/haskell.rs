@@ -3,10 +3,10 @@
 use tree_sitter::Node;
 
 use super::declaration::Kind;
+use super::node_path::{Declared, Trail, children_in, named_children};
 use super::rules::is_upper;
-use super::trail::{Declared, Trail, children_in, named_children};
 use super::{Class, Grammar};
-use crate::named::is_among;
+use crate::text_enum::is_among;
 
 pub(super) static GRAMMAR: Grammar = Grammar {
     language: || tree_sitter_haskell::LANGUAGE.into(),
@@ -18,7 +18,7 @@ pub(super) static GRAMMAR: Grammar = Grammar {
 
 /// Rewrites string gaps for the grammar, which rejects blanks and carriage returns between the first backslash of a gap
 /// and the line end. All offsets stay the same. `None` if nothing changes.
-pub(super) fn respaced(text: &[u8]) -> Option<Vec<u8>> {
+pub(super) fn adapt_for_grammar(text: &[u8]) -> Option<Vec<u8>> {
     let is_blank = |byte: &u8| matches!(byte, b' ' | b'\t' | b'\r');
     let mut respaced: Option<Vec<u8>> = None;
     for end in memchr::memchr_iter(b'\n', text) {
@@ -59,7 +59,7 @@ fn classify(trail: &Trail<'_, '_>) -> Option<Class> {
     match (parent, field) {
         ("instance" | "deriving_instance", "name") => return Some(Class::Binding),
         ("field_update", "field") => {
-            let in_pattern = place(trail, up) == Where::Pattern;
+            let in_pattern = classify_context(trail, up) == Where::Pattern;
             return Some(if in_pattern { Class::Pattern } else { Class::FieldWrite });
         }
         ("field_pattern", "field") => return Some(Class::Pattern),
@@ -67,7 +67,7 @@ fn classify(trail: &Trail<'_, '_>) -> Option<Class> {
         ("function" | "bind", "name") => return Some(Class::Binding),
         _ => {}
     }
-    Some(match (place(trail, up), kind) {
+    Some(match (classify_context(trail, up), kind) {
         (Where::Type, "variable") => Class::Binding,
         (Where::Type, _) => Class::Type,
         (Where::Pattern, "variable") => Class::Binding,
@@ -107,7 +107,7 @@ const HEADS: &str = "data_type newtype class instance type_synonym type_family t
                      equation deriving_instance";
 
 /// Returns the kind of context of the node `up` steps above.
-fn place(trail: &Trail<'_, '_>, up: usize) -> Where {
+fn classify_context(trail: &Trail<'_, '_>, up: usize) -> Where {
     for up in up..trail.steps.len() - 1 {
         match (trail.kind(up + 1), trail.field(up)) {
             ("view_pattern", "expression") => return Where::Expression,
@@ -141,7 +141,7 @@ fn is_applied(trail: &Trail<'_, '_>, up: usize) -> bool {
         match (trail.kind(up + 1), trail.field(up)) {
             ("apply", "function") => {
                 // A type is not an argument.
-                let argument = trail.up(up + 1).and_then(|apply| apply.child_by_field_name("argument"));
+                let argument = trail.ancestor(up + 1).and_then(|apply| apply.child_by_field_name("argument"));
                 applied |= argument.is_none_or(|argument| argument.kind() != "type_application");
             }
             ("parens", _) => {}
@@ -160,12 +160,12 @@ fn is_applied(trail: &Trail<'_, '_>, up: usize) -> bool {
     let (mut left, mut right) = (None, None);
     match (trail.kind(up + 1), trail.field(up)) {
         ("infix", "left_operand") => {
-            right = operator(trail.up(up + 1));
+            right = operator(trail.ancestor(up + 1));
             if (trail.kind(up + 2), trail.field(up + 1)) == ("infix", "right_operand") {
-                left = operator(trail.up(up + 2));
+                left = operator(trail.ancestor(up + 2));
             }
         }
-        ("infix", "right_operand") => left = operator(trail.up(up + 1)),
+        ("infix", "right_operand") => left = operator(trail.ancestor(up + 1)),
         _ => {}
     }
     let is = |operator: &Option<String>, of: &[&str]| operator.as_deref().is_none_or(|operator| of.contains(&operator));
@@ -178,7 +178,13 @@ fn declared<'t>(trail: &Trail<'_, 't>) -> Vec<Declared<'t>> {
     let node = trail.node();
     // Declarations inside a function are local.
     let is_local = || {
-        let up = trail.above(1).nearest(&["local_binds", "class_declarations", "instance_declarations", "let", "do"]);
+        let up = trail.ancestor_trail(1).nearest(&[
+            "local_binds",
+            "class_declarations",
+            "instance_declarations",
+            "let",
+            "do",
+        ]);
         up.is_some_and(|up| !matches!(trail.kind(up + 1), "class_declarations" | "instance_declarations"))
     };
     let in_class = || trail.nearest(&["class_declarations", "instance_declarations"]).is_some();

@@ -4,8 +4,8 @@ use std::ops::Range;
 
 use tree_sitter::Node;
 
-use super::trail::{Trail, named_children, text_of};
-use crate::named::is_among;
+use super::node_path::{Trail, named_children, text_of};
+use crate::text_enum::is_among;
 
 /// The context of a declaration.
 #[derive(Debug, Clone, Default)]
@@ -28,7 +28,7 @@ pub(super) fn marks(trail: &Trail<'_, '_>) -> Marks {
     let is_in_body =
         |node: Node<'_>| node.child_by_field_name("body").is_some_and(|body| body.byte_range().contains(&at));
     for up in 0..trail.steps.len() {
-        let Some(node) = trail.up(up) else { break };
+        let Some(node) = trail.ancestor(up) else { break };
         match kind(node.kind()) {
             // An object type is not a class: its members belong to it alone.
             Kind::Literal => break,

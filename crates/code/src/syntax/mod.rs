@@ -10,12 +10,12 @@ mod default_imports;
 mod go;
 mod haskell;
 mod marks;
+mod node_path;
 mod occurrence;
 mod python;
 mod rules;
 mod rust;
 mod script;
-mod trail;
 mod trees;
 mod typescript;
 
@@ -29,21 +29,21 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tree_sitter::{Node, ParseOptions, ParseState, Parser, Tree};
 
-use crate::named::named;
+use crate::text_enum::named;
 
 pub(crate) use c::is_pure_virtual;
 pub use declaration::Kind;
 pub(crate) use declaration::{Container, Declaration, declarations, described, implemented, shortened};
 pub(crate) use default_imports::{DEFAULT, names_module};
 pub(crate) use marks::Marks;
+pub(crate) use node_path::named_children;
+use node_path::{Declared, Trail};
 pub(crate) use occurrence::{
     Declares, Occurrence, Parsed, Tokens, occurrences, occurrences_at, occurrences_within, parsed_at, word_ranges,
 };
 pub(crate) use python::MAKES_ATTRIBUTES;
 pub(crate) use rules::{bare_name, is_word, last_word, unclosed};
-pub(crate) use trail::named_children;
-use trail::{Declared, Trail};
-pub(crate) use trees::unkept;
+pub(crate) use trees::without_cache;
 
 named! {
     /// Role of a name at its position.
@@ -185,14 +185,14 @@ pub(crate) fn parse(language: Language, text: &[u8], until: Instant) -> Option<T
 
 fn parse_anew(language: Language, text: &[u8], until: Instant) -> Option<Tree> {
     let respaced = match language {
-        Language::Haskell => haskell::respaced(text),
-        Language::Rust => rust::respaced(text),
+        Language::Haskell => haskell::adapt_for_grammar(text),
+        Language::Rust => rust::adapt_for_grammar(text),
         _ => None,
     };
     let tree = parse_text(language, respaced.as_deref().unwrap_or(text), until)?;
     let is_typescript = matches!(language, Language::TypeScript | Language::Tsx);
     let further = (is_typescript && tree.root_node().has_error())
-        .then(|| typescript::respaced(text))
+        .then(|| typescript::adapt_for_grammar(text))
         .flatten()
         .and_then(|respaced| parse_text(language, &respaced, until));
     // The rewritten text is used if more of the file parses with it.

@@ -7,10 +7,10 @@ use tree_sitter::{Tree, TreeCursor};
 
 use super::declaration::{Container, Kind, containers};
 use super::marks::{Marks, marks};
+use super::node_path::{Step, Trail};
 use super::rules::is_word;
-use super::trail::{Step, Trail};
 use super::{Class, Language, parse, unread_lines};
-use crate::named::is_among;
+use crate::text_enum::is_among;
 
 /// A name at one position of a file.
 #[derive(Debug, Clone)]
@@ -186,7 +186,7 @@ fn occurrence(language: Language, trail: &Trail<'_, '_>) -> Option<Occurrence> {
     let is_name = is_among(grammar.names, node.kind()) && node.byte_range() == bytes;
     if !is_name {
         // The body of a C macro is one token.
-        let is_undefined = || trail.up(1).is_some_and(|parent| trail.text_of(parent).starts_with("#undef"));
+        let is_undefined = || trail.ancestor(1).is_some_and(|parent| trail.text_of(parent).starts_with("#undef"));
         if node.kind() == "preproc_arg" && trail.kind(1) == "preproc_call" && is_undefined() {
             return Some(plain(Class::Mention));
         }
@@ -221,10 +221,10 @@ fn occurrence(language: Language, trail: &Trail<'_, '_>) -> Option<Occurrence> {
         is_broken: trail.nearest(&["ERROR"]).is_some(),
         tokens: trail.nearest(&["token_tree", "macro_definition"]).map(|_| Tokens {
             are_code: language == Language::Rust && super::rust::in_code(trail),
-            opened_at: trail.nearest(&["token_tree"]).and_then(|up| trail.up(up)).map(|tree| tree.start_byte()),
+            opened_at: trail.nearest(&["token_tree"]).and_then(|up| trail.ancestor(up)).map(|tree| tree.start_byte()),
             defined_at: trail
                 .nearest(&["macro_definition"])
-                .and_then(|up| trail.up(up)?.child_by_field_name("name"))
+                .and_then(|up| trail.ancestor(up)?.child_by_field_name("name"))
                 .map(|name| name.start_byte()),
         }),
         is_member: is_member(trail),
@@ -259,7 +259,7 @@ fn declared_here(language: Language, trail: &Trail<'_, '_>) -> Option<Declares> 
     let name = trail.node();
     // A declaration is never further from its name than this; C declarators are the deepest.
     (0..trail.steps.len().min(10)).find_map(|up| {
-        let above = trail.above(up);
+        let above = trail.ancestor_trail(up);
         let declared = (language.grammar().declared)(&above).into_iter();
         let found =
             declared.into_iter().find(|declared| declared.name.id() == name.id() && declared.kind != Kind::Impl)?;

@@ -1,8 +1,8 @@
 //! Grammar of Python.
 
 use super::declaration::Kind;
-use super::rules::{Rule, Table, around, direct, is_upper, through};
-use super::trail::{Declared, Trail, named_children};
+use super::node_path::{Declared, Trail, named_children};
+use super::rules::{Rule, Table, classify_by_ancestor, direct, is_upper, steps_to_name_node};
 use super::{Class, Grammar};
 
 pub(super) static GRAMMAR: Grammar =
@@ -53,11 +53,11 @@ fn classify(trail: &Trail<'_, '_>) -> Option<Class> {
         return Some(Class::Import);
     }
     if trail.kind(1) == "attribute" && trail.field(0) == "attribute" {
-        let up = 1 + through(&trail.above(1), RULES);
-        if matches!(around(&trail.above(1), AROUND), Some(Class::Type)) {
+        let up = 1 + steps_to_name_node(&trail.ancestor_trail(1), RULES);
+        if matches!(classify_by_ancestor(&trail.ancestor_trail(1), AROUND), Some(Class::Type)) {
             return Some(Class::Type);
         }
-        let is_left = around(&trail.above(1), AROUND) == Some(Class::Binding);
+        let is_left = classify_by_ancestor(&trail.ancestor_trail(1), AROUND) == Some(Class::Binding);
         return Some(match (trail.kind(up + 1), trail.field(up)) {
             ("call", "function") | ("decorator", _) => Class::Call,
             ("delete_statement", _) => Class::FieldWrite,
@@ -67,7 +67,7 @@ fn classify(trail: &Trail<'_, '_>) -> Option<Class> {
     }
     // A dotted name in a pattern is looked up; a plain name binds.
     if trail.kind(1) == "dotted_name" && trail.kind(2) == "case_pattern" {
-        let is_plain = trail.up(1).is_some_and(|dotted| dotted.named_child_count() == 1);
+        let is_plain = trail.ancestor(1).is_some_and(|dotted| dotted.named_child_count() == 1);
         let binds = is_plain && !is_upper(&trail.name());
         return Some(if binds { Class::Binding } else { Class::Pattern });
     }
@@ -77,12 +77,12 @@ fn classify(trail: &Trail<'_, '_>) -> Option<Class> {
     if let Some(class) = direct(trail, RULES) {
         return Some(class);
     }
-    Some(around(trail, AROUND).unwrap_or(Class::Value))
+    Some(classify_by_ancestor(trail, AROUND).unwrap_or(Class::Value))
 }
 
 fn alias(trail: &Trail<'_, '_>) -> Option<String> {
     let up = trail.nearest(&["aliased_import"])?;
-    let import = trail.up(up)?;
+    let import = trail.ancestor(up)?;
     let is_last = import.child_by_field_name("name").is_some_and(|name| name.end_byte() == trail.at.1);
     is_last.then(|| import.child_by_field_name("alias")).flatten().map(|alias| trail.text_of(alias).into_owned())
 }
@@ -90,8 +90,12 @@ fn alias(trail: &Trail<'_, '_>) -> Option<String> {
 fn declared<'t>(trail: &Trail<'_, 't>) -> Vec<Declared<'t>> {
     let node = trail.node();
     // The enclosing function or class, or the module.
-    let scope =
-        || trail.above(1).nearest(&["function_definition", "class_definition", "lambda"]).map(|up| trail.kind(up + 1));
+    let scope = || {
+        trail
+            .ancestor_trail(1)
+            .nearest(&["function_definition", "class_definition", "lambda"])
+            .map(|up| trail.kind(up + 1))
+    };
     match node.kind() {
         "function_definition" if scope() == Some("class_definition") => Declared::named(node, Kind::Method),
         "function_definition" => Declared::named(node, Kind::Function),
@@ -170,10 +174,10 @@ pub(crate) const MAKES_ATTRIBUTES: &[&str] =
 
 /// Returns the field declared by `self.radius = …` in `__init__`, or in a similar method if nothing earlier in the class declares it.
 fn attribute_of_self<'t>(trail: &Trail<'_, 't>, left: tree_sitter::Node<'t>) -> Vec<Declared<'t>> {
-    let function = trail.nearest(&["function_definition"]).and_then(|up| trail.up(up));
+    let function = trail.nearest(&["function_definition"]).and_then(|up| trail.ancestor(up));
     let method = function.and_then(|function| function.child_by_field_name("name")).map(|name| trail.text_of(name));
     let is_first = || {
-        let class = trail.nearest(&["class_definition"]).and_then(|up| trail.up(up))?;
+        let class = trail.nearest(&["class_definition"]).and_then(|up| trail.ancestor(up))?;
         let before = String::from_utf8_lossy(trail.text.get(class.start_byte()..left.start_byte())?).into_owned();
         let name = trail.text_of(left.child_by_field_name("attribute")?);
         let mut words = before.split(|c: char| !c.is_alphanumeric() && c != '_');

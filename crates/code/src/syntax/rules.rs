@@ -1,7 +1,7 @@
 //! Rule tables that classify a name by the position of its node in the parent.
 
 use super::Class;
-use super::trail::Trail;
+use super::node_path::Trail;
 
 /// Consequence of a node's position in its parent.
 #[derive(Clone, Copy)]
@@ -16,7 +16,7 @@ pub(super) enum Rule {
 /// A parent's kind, the field in it (empty for any), and the rule.
 pub(super) type Table = [(&'static str, &'static str, Rule)];
 
-fn look(table: &Table, parent: &str, field: &str) -> Option<Rule> {
+fn find_rule(table: &Table, parent: &str, field: &str) -> Option<Rule> {
     let fits =
         |(kind, in_field, _): &&(&str, &str, Rule)| *kind == parent && (in_field.is_empty() || *in_field == field);
     table.iter().find(fits).map(|(_, _, rule)| *rule)
@@ -24,25 +24,29 @@ fn look(table: &Table, parent: &str, field: &str) -> Option<Rule> {
 
 /// Classifies the name by its own position.
 pub(super) fn direct(trail: &Trail<'_, '_>, table: &Table) -> Option<Class> {
-    match look(table, trail.kind(through(trail, table) + 1), trail.field(through(trail, table)))? {
+    match find_rule(
+        table,
+        trail.kind(steps_to_name_node(trail, table) + 1),
+        trail.field(steps_to_name_node(trail, table)),
+    )? {
         Rule::Is(class) => Some(class),
         Rule::Through | Rule::Stop => None,
     }
 }
 
 /// Returns how many steps up the node is that stands for the name.
-pub(super) fn through(trail: &Trail<'_, '_>, table: &Table) -> usize {
+pub(super) fn steps_to_name_node(trail: &Trail<'_, '_>, table: &Table) -> usize {
     let mut up = 0;
-    while let Some(Rule::Through) = look(table, trail.kind(up + 1), trail.field(up)) {
+    while let Some(Rule::Through) = find_rule(table, trail.kind(up + 1), trail.field(up)) {
         up += 1;
     }
     up
 }
 
 /// Classifies the name by the nearest enclosing node that has a rule.
-pub(super) fn around(trail: &Trail<'_, '_>, table: &Table) -> Option<Class> {
+pub(super) fn classify_by_ancestor(trail: &Trail<'_, '_>, table: &Table) -> Option<Class> {
     for up in 0..trail.steps.len() - 1 {
-        match look(table, trail.kind(up + 1), trail.field(up)) {
+        match find_rule(table, trail.kind(up + 1), trail.field(up)) {
             Some(Rule::Is(class)) => return Some(class),
             Some(Rule::Stop) => return None,
             Some(Rule::Through) | None => {}

@@ -4,10 +4,10 @@ use memchr::memmem;
 use tree_sitter::Node;
 
 use super::declaration::Kind;
-use super::rules::{Rule, Table, around, direct, in_tokens, is_upper, is_word, through};
-use super::trail::{Declared, Trail};
+use super::node_path::{Declared, Trail};
+use super::rules::{Rule, Table, classify_by_ancestor, direct, in_tokens, is_upper, is_word, steps_to_name_node};
 use super::{Class, Grammar};
-use crate::named::is_among;
+use crate::text_enum::is_among;
 
 pub(super) static GRAMMAR: Grammar = Grammar {
     language: || tree_sitter_rust::LANGUAGE.into(),
@@ -19,7 +19,7 @@ pub(super) static GRAMMAR: Grammar = Grammar {
 
 /// Removes the keywords of const traits for the grammar, which is older. Rust's standard library uses them, and the
 /// members of an `impl` that does not parse lose their type. All offsets stay the same. `None` if nothing changes.
-pub(super) fn respaced(text: &[u8]) -> Option<Vec<u8>> {
+pub(super) fn adapt_for_grammar(text: &[u8]) -> Option<Vec<u8>> {
     const BOUND: &[u8] = b"[const] ";
     const WORD: &[u8] = b"const ";
     let is_before_name = |at: usize| text.get(at + BOUND.len()).is_some_and(|next| is_word(*next));
@@ -82,7 +82,7 @@ fn classify(trail: &Trail<'_, '_>) -> Option<Class> {
     }
     if let Some(up) = trail.nearest(&["use_declaration"]) {
         let is_public = trail
-            .up(up)
+            .ancestor(up)
             .is_some_and(|node| node.named_child(0).is_some_and(|first| first.kind() == "visibility_modifier"));
         return Some(if is_public { Class::Export } else { Class::Import });
     }
@@ -101,7 +101,7 @@ fn classify(trail: &Trail<'_, '_>) -> Option<Class> {
         });
     }
     if trail.kind(1) == "field_expression" && trail.field(0) == "field" {
-        let up = 1 + through(&trail.above(1), RULES);
+        let up = 1 + steps_to_name_node(&trail.ancestor_trail(1), RULES);
         return Some(match (trail.kind(up + 1), trail.field(up)) {
             ("call_expression", "function") if up == 1 || trail.kind(2) == "generic_function" => Class::Call,
             ("assignment_expression" | "compound_assignment_expr", "left") => Class::FieldWrite,
@@ -111,9 +111,9 @@ fn classify(trail: &Trail<'_, '_>) -> Option<Class> {
     if let Some(class) = direct(trail, RULES) {
         return Some(class);
     }
-    let in_pattern = around(trail, PATTERNS).is_some() && trail.node().kind() != "type_identifier";
+    let in_pattern = classify_by_ancestor(trail, PATTERNS).is_some() && trail.node().kind() != "type_identifier";
     Some(match trail.node().kind() {
-        _ if in_pattern && (is_upper(&trail.name()) || through(trail, RULES) > 0) => Class::Pattern,
+        _ if in_pattern && (is_upper(&trail.name()) || steps_to_name_node(trail, RULES) > 0) => Class::Pattern,
         "shorthand_field_identifier" => Class::Pattern,
         _ if in_pattern => Class::Binding,
         "type_identifier" if trail.kind(1) == "type_parameter" && trail.field(0) != "default_type" => Class::Binding,
@@ -129,7 +129,7 @@ const MOST_OF_MATCHES: usize = 4096;
 fn is_in_matches(trail: &Trail<'_, '_>) -> bool {
     let of_tokens = (1..trail.steps.len()).filter(|up| trail.kind(*up) == "token_tree");
     for up in of_tokens {
-        let (Some(tokens), Some(inner)) = (trail.up(up), trail.up(up - 1)) else { return false };
+        let (Some(tokens), Some(inner)) = (trail.ancestor(up), trail.ancestor(up - 1)) else { return false };
         let before = trail.text[..tokens.start_byte()].trim_ascii_end();
         let Some(name) = before.strip_suffix(b"!").map(<[u8]>::trim_ascii_end) else { continue };
         if !name.ends_with(b"matches") || tokens.byte_range().len() > MOST_OF_MATCHES {
@@ -152,7 +152,7 @@ fn is_in_matches(trail: &Trail<'_, '_>) -> bool {
 fn in_pattern_of_tokens(trail: &Trail<'_, '_>) -> Class {
     let after = trail.text[trail.at.1..].trim_ascii_start();
     let before = trail.text[..trail.at.0].trim_ascii_end();
-    let is_in_braces = trail.up(1).is_some_and(|tokens| trail.text.get(tokens.start_byte()) == Some(&b'{'));
+    let is_in_braces = trail.ancestor(1).is_some_and(|tokens| trail.text.get(tokens.start_byte()) == Some(&b'{'));
     let is_field = after.starts_with(b":") || before.ends_with(b"{") || before.ends_with(b",");
     match () {
         () if after.starts_with(b"::") => Class::Type,
@@ -163,7 +163,7 @@ fn in_pattern_of_tokens(trail: &Trail<'_, '_>) -> Class {
 
 fn alias(trail: &Trail<'_, '_>) -> Option<String> {
     let up = trail.nearest(&["use_as_clause"])?;
-    let clause = trail.up(up)?;
+    let clause = trail.ancestor(up)?;
     // Only the last name of the path is renamed.
     let path = clause.child_by_field_name("path")?;
     let is_last = path.end_byte() == trail.at.1;
@@ -173,7 +173,7 @@ fn alias(trail: &Trail<'_, '_>) -> Option<String> {
 fn declared<'t>(trail: &Trail<'_, 't>) -> Vec<Declared<'t>> {
     let node = trail.node();
     let in_type = || {
-        let above = trail.above(1).nearest(&["impl_item", "trait_item", "function_item", "mod_item"]);
+        let above = trail.ancestor_trail(1).nearest(&["impl_item", "trait_item", "function_item", "mod_item"]);
         above.is_some_and(|up| matches!(trail.kind(up + 1), "impl_item" | "trait_item"))
     };
     let kind = match node.kind() {
@@ -225,7 +225,7 @@ const OF_EXPRESSIONS: &str = "assert assert_eq assert_ne dbg debug_assert debug_
 pub(super) fn in_code(trail: &Trail<'_, '_>) -> bool {
     let is_known = |node: Node<'_>| is_among(OF_EXPRESSIONS, &trail.text_of(node));
     (0..trail.steps.len()).all(|up| {
-        let (Some(tree), above) = (trail.up(up), trail.up(up + 1)) else { return true };
+        let (Some(tree), above) = (trail.ancestor(up), trail.ancestor(up + 1)) else { return true };
         if tree.kind() != "token_tree" {
             return true;
         }

@@ -4,10 +4,10 @@ use tree_sitter::Node;
 
 use super::declaration::Kind;
 use super::default_imports::DEFAULT;
-use super::rules::{Rule, Table, around, direct, is_word, through};
-use super::trail::{Declared, Trail, named_children};
+use super::node_path::{Declared, Trail, named_children};
+use super::rules::{Rule, Table, classify_by_ancestor, direct, is_word, steps_to_name_node};
 use super::{Class, Grammar};
-use crate::named::is_among;
+use crate::text_enum::is_among;
 
 const NAMES: &str = "identifier type_identifier property_identifier private_property_identifier \
                      shorthand_property_identifier shorthand_property_identifier_pattern";
@@ -80,7 +80,7 @@ fn classify(trail: &Trail<'_, '_>) -> Option<Class> {
         return Some(of_member(trail));
     }
     if kind == "identifier" && matches!(trail.kind(1), "as_expression" | "satisfies_expression") {
-        return classify(&trail.above(1));
+        return classify(&trail.ancestor_trail(1));
     }
     if is_required(trail) && (kind != "identifier" || trail.kind(1) == "variable_declarator") {
         return Some(Class::Import);
@@ -93,13 +93,13 @@ fn classify(trail: &Trail<'_, '_>) -> Option<Class> {
         "shorthand_property_identifier" => Class::Value,
         "shorthand_property_identifier_pattern" => Class::Binding,
         "property_identifier" | "private_property_identifier" => Class::FieldRead,
-        _ => around(trail, AROUND).unwrap_or(Class::Value),
+        _ => classify_by_ancestor(trail, AROUND).unwrap_or(Class::Value),
     })
 }
 
 /// Classifies the member whose name or key is the node at the end of the trail.
 pub(super) fn of_member(trail: &Trail<'_, '_>) -> Class {
-    let up = 1 + through(&trail.above(1), RULES);
+    let up = 1 + steps_to_name_node(&trail.ancestor_trail(1), RULES);
     match (trail.kind(up + 1), trail.field(up)) {
         ("call_expression", "function") | ("decorator", _) => Class::Call,
         ("jsx_opening_element" | "jsx_self_closing_element", "name") => Class::Call,
@@ -114,7 +114,7 @@ pub(super) fn of_member(trail: &Trail<'_, '_>) -> Class {
 /// True if the name stands before `= require(…)`, directly or in a pattern.
 fn is_required(trail: &Trail<'_, '_>) -> bool {
     let Some(up) = trail.nearest(&["variable_declarator"]).filter(|up| *up > 0) else { return false };
-    let value = trail.up(up).and_then(|node| node.child_by_field_name("value"));
+    let value = trail.ancestor(up).and_then(|node| node.child_by_field_name("value"));
     trail.field(up - 1) == "name" && is_require(trail, value)
 }
 
@@ -128,7 +128,7 @@ fn is_require(trail: &Trail<'_, '_>, value: Option<Node<'_>>) -> bool {
 /// `exports.area = require("./area")`.
 fn exported_as(trail: &Trail<'_, '_>) -> Option<String> {
     let left = |assignment: usize| {
-        let node = trail.up(assignment).filter(|node| node.kind() == "assignment_expression")?;
+        let node = trail.ancestor(assignment).filter(|node| node.kind() == "assignment_expression")?;
         Some(trail.text_of(node.child_by_field_name("left")?).into_owned())
     };
     let is_whole = |left: &String| matches!(left.as_str(), "module.exports" | "exports");
@@ -149,10 +149,10 @@ fn exported_as(trail: &Trail<'_, '_>) -> Option<String> {
         ("object", _) if trail.field(1) == "right" => left(2).filter(is_whole).map(|_| trail.name().into_owned()),
         ("pair", "value") if trail.field(2) == "right" => {
             left(3).filter(is_whole)?;
-            Some(trail.text_of(trail.up(1)?.child_by_field_name("key")?).into_owned())
+            Some(trail.text_of(trail.ancestor(1)?.child_by_field_name("key")?).into_owned())
         }
         ("member_expression", "property") if trail.field(1) == "left" => {
-            let right = trail.up(2).and_then(|assignment| assignment.child_by_field_name("right"));
+            let right = trail.ancestor(2).and_then(|assignment| assignment.child_by_field_name("right"));
             left(2).filter(|_| is_require(trail, right)).and_then(|left| member(&left))
         }
         _ => None,
@@ -160,13 +160,13 @@ fn exported_as(trail: &Trail<'_, '_>) -> Option<String> {
 }
 
 fn alias(trail: &Trail<'_, '_>) -> Option<String> {
-    let parent = trail.up(1)?;
+    let parent = trail.ancestor(1)?;
     let is_default = |node: Node<'_>| {
         let mut cursor = node.walk();
         node.kind() == "export_statement" && node.children(&mut cursor).any(|child| child.kind() == "default")
     };
     let declares = trail.field(0) == "name" && trail.field(1) == "declaration";
-    if is_default(parent) || declares && trail.up(2).is_some_and(is_default) {
+    if is_default(parent) || declares && trail.ancestor(2).is_some_and(is_default) {
         return Some(DEFAULT.to_owned());
     }
     if let Some(exported) = exported_as(trail) {
@@ -186,7 +186,7 @@ fn holders(trail: &Trail<'_, '_>) -> Vec<String> {
     let mut names = Vec::new();
     let mut is_written_there = false;
     for up in 1..trail.steps.len() {
-        let Some(node) = trail.up(up) else { break };
+        let Some(node) = trail.ancestor(up) else { break };
         let field = match node.kind() {
             "object_type" => {
                 is_written_there = true;
@@ -285,7 +285,7 @@ fn variable<'t>(trail: &Trail<'_, 't>) -> Vec<Declared<'t>> {
     let node = trail.node();
     let Some(name) = node.child_by_field_name("name") else { return Vec::new() };
     if name.kind() != "identifier" {
-        return taken_out(trail, name);
+        return exported_bindings(trail, name);
     }
     let outside = matches!(trail.kind(2), "program" | "export_statement" | "ambient_declaration")
         || trail.kind(2) == "statement_block" && trail.kind(3) == "internal_module";
@@ -303,7 +303,7 @@ fn variable<'t>(trail: &Trail<'_, 't>) -> Vec<Declared<'t>> {
 }
 
 /// Returns the variables bound and exported by a pattern: `export const { reset } = slice.actions`.
-fn taken_out<'t>(trail: &Trail<'_, 't>, pattern: Node<'t>) -> Vec<Declared<'t>> {
+fn exported_bindings<'t>(trail: &Trail<'_, 't>, pattern: Node<'t>) -> Vec<Declared<'t>> {
     let is_common = || memchr::memmem::find(trail.text, b"module.exports").is_some();
     let is_given = trail.kind(2) == "export_statement" || trail.kind(2) == "program" && is_common();
     if !is_given || is_require(trail, trail.node().child_by_field_name("value")) {
@@ -328,7 +328,7 @@ fn taken_out<'t>(trail: &Trail<'_, 't>, pattern: Node<'t>) -> Vec<Declared<'t>> 
 fn expression<'t>(trail: &Trail<'_, 't>) -> Vec<Declared<'t>> {
     let declared = match (trail.kind(1), trail.field(0)) {
         ("pair", "value") => named_value(trail, trail.node(), None),
-        ("assignment_expression", "right") => named_value(trail, trail.node(), trail.up(1)),
+        ("assignment_expression", "right") => named_value(trail, trail.node(), trail.ancestor(1)),
         _ => None,
     };
     declared.into_iter().collect()
@@ -369,7 +369,7 @@ fn receiver(trail: &Trail<'_, '_>, member: Node<'_>) -> Vec<String> {
 fn makes_field(trail: &Trail<'_, '_>, name: Node<'_>) -> bool {
     let function =
         trail.nearest(&["method_definition", "function_declaration", "function_expression", "arrow_function"]);
-    let method = function.and_then(|up| trail.up(up)).filter(|node| node.kind() == "method_definition");
+    let method = function.and_then(|up| trail.ancestor(up)).filter(|node| node.kind() == "method_definition");
     let is_constructor = method
         .and_then(|method| method.child_by_field_name("name"))
         .is_some_and(|name| trail.text_of(name) == "constructor");

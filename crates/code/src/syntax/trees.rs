@@ -63,7 +63,7 @@ pub(super) fn keep(language: Language, text: &[u8], tree: &Tree) {
 /// Waits until the cache is idle, then clears it and returns free memory to the system.
 fn rest() {
     let over = loop {
-        let left = LAST.lock().left(Instant::now());
+        let left = LAST.lock().empty_if_idle(Instant::now());
         match left {
             Ok(over) => break over,
             Err(left) => std::thread::sleep(left),
@@ -75,7 +75,7 @@ fn rest() {
 
 /// Runs a closure whose parses on this thread are not cached. It is cheaper for a search that reads each of many files
 /// once.
-pub(crate) fn unkept<T>(parse: impl FnOnce() -> T) -> T {
+pub(crate) fn without_cache<T>(parse: impl FnOnce() -> T) -> T {
     struct Before(bool);
     impl Drop for Before {
         fn drop(&mut self) {
@@ -93,7 +93,7 @@ impl Trees {
     }
 
     /// Empties the cache if it was idle long enough; otherwise returns the remaining time.
-    fn left(&mut self, now: Instant) -> Result<Trees, Duration> {
+    fn empty_if_idle(&mut self, now: Instant) -> Result<Trees, Duration> {
         let passed = self.used.map_or(REST, |used| now.saturating_duration_since(used));
         match REST.checked_sub(passed).filter(|left| !left.is_zero()) {
             Some(left) => Err(left),
@@ -141,7 +141,7 @@ mod tests {
     fn what_is_parsed_unkept_is_not_kept() {
         let soon = || Instant::now() + Duration::from_secs(60);
         let (one, other) = (b"fn kept_of_many() {}", b"fn kept_of_few() {}");
-        unkept(|| parse(Language::Rust, one, soon())).unwrap();
+        without_cache(|| parse(Language::Rust, one, soon())).unwrap();
         parse(Language::Rust, other, soon()).unwrap();
         assert!(cached(Language::Rust, one).is_none() && cached(Language::Rust, other).is_some());
     }
@@ -164,8 +164,8 @@ mod tests {
         let began = Instant::now();
         let mut trees = Trees { used: Some(began), ..Trees::default() };
         trees.add(cached_tree("fn a() {}"));
-        assert_eq!(trees.left(began + Duration::from_secs(2)).err(), Some(REST - Duration::from_secs(2)));
-        assert_eq!(trees.left(began + REST).map(|over| over.kept.len()).ok(), Some(1));
+        assert_eq!(trees.empty_if_idle(began + Duration::from_secs(2)).err(), Some(REST - Duration::from_secs(2)));
+        assert_eq!(trees.empty_if_idle(began + REST).map(|over| over.kept.len()).ok(), Some(1));
         // The next parse starts another waiting thread.
         assert!(trees.kept.is_empty() && trees.bytes == 0 && trees.used.is_none());
     }

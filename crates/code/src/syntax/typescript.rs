@@ -12,7 +12,7 @@ const MOST_LINES: usize = 200;
 
 /// Replaces unknown words by blanks, and inserts `;` before call signatures that would otherwise continue the type
 /// before them. `None` if nothing changes.
-pub(super) fn respaced(text: &[u8]) -> Option<Vec<u8>> {
+pub(super) fn adapt_for_grammar(text: &[u8]) -> Option<Vec<u8>> {
     let mut respaced = text.to_vec();
     for (whole, word) in UNKNOWN_WORDS {
         let within = whole.find(word).unwrap_or_default();
@@ -92,7 +92,7 @@ mod tests {
     use super::*;
 
     fn check(text: &str, expected: Expect) {
-        let respaced = respaced(text.as_bytes()).map(|text| String::from_utf8(text).unwrap());
+        let respaced = adapt_for_grammar(text.as_bytes()).map(|text| String::from_utf8(text).unwrap());
         assert!(respaced.as_ref().is_none_or(|respaced| respaced.len() == text.len()));
         expected.assert_eq(respaced.as_deref().unwrap_or("as it was"));
     }

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Questions, display_path, searched};
 use crate::judgement::is_zero;
-use crate::running::Running;
+use crate::running_servers::Running;
 use crate::search::list;
 use crate::syntax::{Language, family};
 

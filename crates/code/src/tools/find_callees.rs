@@ -8,11 +8,11 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::judged::{check_texts, due};
-use super::uses::why;
+use super::uses::reasons_with_advice;
+use super::verified_uses::{check_texts, due};
 use super::{DefinitionOut, Questions, display_path, searched};
 use crate::callees::{Callee, Callees, KnownDefinitions, callees, judge};
-use crate::head::Head;
+use crate::completeness::Head;
 use crate::judgement::{Judgement, Verdict, is_zero};
 use crate::search::Scope;
 use crate::syntax::Kind;
@@ -169,7 +169,7 @@ fn output(args: &Args, scope: &Scope, found: &Callees, judged: &Judgement, since
 
 /// Returns the first line of the answer: the result, then why it is not complete.
 fn headline(head: &Head, count: usize, external_left_out: usize) -> String {
-    let said = head.first_line(count, "callee", "", &why(head));
+    let said = head.first_line(count, "callee", "", &reasons_with_advice(head));
     let external = match external_left_out {
         0 => String::new(),
         count => format!(" · {count} more that this project does not define (external)"),

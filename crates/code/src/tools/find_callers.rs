@@ -7,12 +7,12 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::judged::{JudgedAnswer, Question, answer};
 use super::uses::{FileUses, Group, Listing, Uses};
+use super::verified_uses::{JudgedAnswer, Question, answer};
 use super::{DefinitionOut, Questions};
 use crate::answer::{Candidates, LineOptions};
+use crate::completeness::Head;
 use crate::definition::Definition;
-use crate::head::Head;
 use crate::judgement::is_zero;
 use crate::syntax::{Class, Kind, SCRIPTS, family};
 

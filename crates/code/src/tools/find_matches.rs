@@ -10,16 +10,16 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::judged::{check_texts, due};
-use super::uses::why;
+use super::uses::reasons_with_advice;
+use super::verified_uses::{check_texts, due};
 use super::{DefinitionOut, Questions, display_path, searched};
 use crate::answer::Texts;
-use crate::head::Head;
+use crate::completeness::Head;
 use crate::judgement::Verdict;
 use crate::matches::{Assessment, Change, Effect, Matches, Site, Sum, judge, matches, sum};
+use crate::resolved_type::{ResolvedType, followed, types};
 use crate::search::{NoAnswer, Scope};
 use crate::syntax::Kind;
-use crate::typed::{ResolvedType, followed, types};
 use crate::verdict::Call;
 
 /// Where values of a type are matched, and what another constructor does there: breaks, falls through, is absorbed. A complete answer has all that a language server sees: no reflection, generated code or other repositories.
@@ -191,7 +191,7 @@ fn output(args: &Args, answered: JudgedMatches) -> Output {
     let one = |(effect, count): (&Effect, &usize)| format!("{count} {}", effect_text(*effect));
     let effects: Vec<String> = totals.iter().map(one).collect();
     let details = if sites.is_empty() { String::new() } else { format!(": {}", effects.join(", ")) };
-    let said = head.first_line(sites.len(), "match", &details, &why(&head));
+    let said = head.first_line(sites.len(), "match", &details, &reasons_with_advice(&head));
     let mut text = vec![format!("{said}{}", head.at()), format!("defined: {}", definition.describe())];
     let is_mixed = head.confirmed + head.earlier > 0 && head.undecided + head.earlier > 0;
     let mut last = ("", String::new());

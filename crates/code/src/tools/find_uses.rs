@@ -9,10 +9,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use super::find_callers::shown_lines;
-use super::judged::{Question, answer};
 use super::uses::{FileUses, Group, Listing, Uses};
+use super::verified_uses::{Question, answer};
 use super::{DefinitionOut, Questions};
-use crate::head::Head;
+use crate::completeness::Head;
 use crate::syntax::Class;
 
 /// Every use of a name by class: where a type is constructed or matched, a field read or written, who imports it. A complete answer has all that a language server sees: no reflection, generated code or other repositories.

@@ -5,13 +5,13 @@ pub(crate) mod find_callees;
 mod find_callers;
 pub(crate) mod find_matches;
 mod find_uses;
-pub(crate) mod judged;
 mod outline;
 mod show_constructors;
 mod show_definition;
 mod show_fields;
 mod tidepool;
 mod uses;
+pub(crate) mod verified_uses;
 
 use std::path::Path;
 use std::sync::Arc;
@@ -19,20 +19,20 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use mcp::tool::{AnyTool, Context, Tool, ToolError, tool};
-use project::rooms::SessionRow;
+use project::dashboard::SessionRow;
 use project::{Caller, Role};
 use schemars::JsonSchema;
 use serde::Serialize;
 use tokio::sync::Semaphore;
 
-use self::judged::JudgedAnswer;
+use self::verified_uses::JudgedAnswer;
 use crate::answer::Candidates;
+use crate::completeness::Head;
 use crate::definition::Definition;
-use crate::head::Head;
 use crate::pool::{Options, Pool};
-use crate::running::{self, Running};
+use crate::resolved_type::{ResolvedType, followed, types};
+use crate::running_servers::{self, Running};
 use crate::search::{NoAnswer, Scope, scope as scope_of};
-use crate::typed::{ResolvedType, followed, types};
 
 /// The tools that are listed by default.
 pub const CORE: &[&str] = &[
@@ -70,7 +70,7 @@ impl Questions {
 
     /// Returns the rows of the servers for faces.
     pub fn rows(&self) -> Vec<SessionRow> {
-        self.pool.all().iter().map(running::row).collect()
+        self.pool.all().iter().map(running_servers::row).collect()
     }
 
     /// Stops all servers and waits until they have exited.
@@ -215,5 +215,5 @@ impl TypesAnswer {
 
 /// Returns a line that explains why an answer is not complete.
 fn doubt(head: &Head) -> Option<String> {
-    (!head.is_complete).then(|| format!("incomplete: {}", head.why()))
+    (!head.is_complete).then(|| format!("incomplete: {}", head.incomplete_reasons()))
 }

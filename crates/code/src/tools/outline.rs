@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use super::{Questions, display_path, doubt, searched};
-use crate::head::Head;
-use crate::place::Lines;
+use crate::completeness::Head;
+use crate::line_column::Lines;
 use crate::search::{MAX_PARSED, NoAnswer, Skipped, Why, list, read};
 use crate::syntax::{Declaration, Kind, Language, declarations, unread_in};
 

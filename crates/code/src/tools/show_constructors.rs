@@ -9,9 +9,9 @@ use serde_json::json;
 
 use super::tidepool::OfType;
 use super::{DefinitionOut, Questions, TypesAnswer, searched};
-use crate::head::Head;
+use crate::completeness::Head;
+use crate::resolved_type::ResolvedType;
 use crate::shape::Constructor;
-use crate::typed::ResolvedType;
 
 /// The constructors, variants or members of a type.
 #[derive(Debug, Deserialize, JsonSchema)]

@@ -9,8 +9,8 @@ use serde_json::json;
 
 use super::{Questions, display_path, doubt, searched, syntactic};
 use crate::answer::define;
-use crate::head::Head;
-use crate::place::Lines;
+use crate::completeness::Head;
+use crate::line_column::Lines;
 use crate::search::{NoAnswer, read};
 use crate::syntax::{described, shortened};
 

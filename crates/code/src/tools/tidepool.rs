@@ -7,11 +7,11 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::find_callers::{Args, callers, shown_lines};
-use super::uses::{Listing, Uses, sentence, via};
+use super::uses::{Listing, Uses, sentence, use_kind};
 use super::{DefinitionOut, Questions, TypesAnswer, display_path, doubt};
 use crate::answer::{Candidates, Site};
+use crate::completeness::Head;
 use crate::definition::Definition;
-use crate::head::Head;
 use crate::judgement::Verdict;
 use crate::syntax::Class;
 
@@ -138,7 +138,7 @@ fn call_site(found: &Candidates, site: &Site) -> CallSite {
         context: project::visible::escaped(&site.text),
         context_before: visible(&site.before),
         context_after: visible(&site.after),
-        via: via(found, site, meant).unwrap_or(if is_value { "value" } else { "direct" }),
+        via: use_kind(found, site, meant).unwrap_or(if is_value { "value" } else { "direct" }),
         verdict: site.verdict,
         enclosing: (!site.enclosing.is_empty()).then(|| site.enclosing.clone()),
         in_test: site.in_test,

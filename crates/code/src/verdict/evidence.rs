@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use super::announced::{Prototypes, is_linked_alternative};
 use super::classes::{any_at, is_ambient};
 use super::overriders::{Dispatch, may_be_overridden, of_traits};
+use super::prototypes::{Prototypes, is_linked_alternative};
 use super::resolve::Evidence;
 use crate::answer::{Candidates, Site};
 use crate::definition::Definition;
@@ -127,7 +127,7 @@ fn is_on_itself(found: &Candidates, site: &Site) -> bool {
 fn is_assigned_by(found: &Candidates, site: &Site, left: &Spot, sheets: &Sheets) -> bool {
     let text = found.texts.get(&site.path).filter(|_| site.language == Language::Python);
     let between = text.and_then(|text| text.get(left.end..site.at)).unwrap_or_default();
-    let is_left = sheets.below(&left.path) == Some(&*site.path) && left.start < site.at;
+    let is_left = sheets.relative_path(&left.path) == Some(&*site.path) && left.start < site.at;
     let is_in_class = || any_at(sheets, left).is_some_and(|(declares, _)| declares.kind == Kind::Field);
     is_left && between.contains(&b'=') && !between.contains(&b'\n') && is_in_class()
 }
@@ -207,7 +207,7 @@ fn read_one(
     silent: Code,
 ) -> Evidence {
     let name = &found.question.name;
-    let below = sheets.below(&spot.path);
+    let below = sheets.relative_path(&spot.path);
     let word = sheets.word(spot);
     if let Some(number) = prototypes.announced(spot) {
         return Evidence::Definition(number);

@@ -71,7 +71,7 @@ impl Heads {
     }
 
     /// True if a class is a subclass of both.
-    pub(super) fn have_heir(&self, one: &str, other: &str) -> bool {
+    pub(super) fn share_subclass(&self, one: &str, other: &str) -> bool {
         !self.heirs(one).is_disjoint(&self.heirs(other))
     }
 }
@@ -158,6 +158,6 @@ mod tests {
         let text = "class A(B): pass\nclass B(C): pass\nclass D(A, E): pass\nclass F(E): pass";
         let heads = Heads(heads_of(Path::new("a"), Language::Python, text.as_bytes()));
         assert_eq!(heads.heirs("C").into_iter().collect::<Vec<_>>(), ["A", "B", "C", "D"]);
-        assert!(heads.have_heir("C", "E") && !heads.have_heir("A", "F"));
+        assert!(heads.share_subclass("C", "E") && !heads.share_subclass("A", "F"));
     }
 }

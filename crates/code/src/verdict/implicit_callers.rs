@@ -11,12 +11,12 @@ use super::classes::{any_at, is_ambient, is_class_like, is_object_type, is_of_th
 use super::heads::Heads;
 use crate::answer::Candidates;
 use crate::definition::Definition;
-use crate::in_test::is_test_file;
 use crate::inquiry::{Inquiry, Sheets, Spot};
 use crate::rule::Rule;
 use crate::search::word_starts;
 use crate::server::profile::{Rules, rules};
 use crate::syntax::{Class, Declares, Kind, Language, Marks, family, occurrences};
+use crate::test_detection::is_test_file;
 
 /// Returns the possible implicit caller that the text shows, if uses of these classes are requested.
 pub(super) fn find_in_text(found: &Candidates, wanted: &[Class]) -> Option<String> {
@@ -96,7 +96,7 @@ fn is_operator(name: &str) -> bool {
 
 /// True if a directive exports a Go function to C or to the host of WebAssembly.
 fn is_exported(found: &Candidates, one: &Definition) -> bool {
-    let text = found.before(&one.path, one.at);
+    let text = found.text_before(&one.path, one.at);
     let mut above = text.rsplit(|byte| *byte == b'\n').skip(1).take_while(|line| line.starts_with(b"//"));
     above.any(|line| line.starts_with(b"//export ") || line.starts_with(b"//go:wasmexport "))
 }
@@ -240,14 +240,14 @@ impl Walk<'_, '_> {
         if above.is_some() || one.language == Language::Rust {
             return above;
         }
-        match self.beside(&names) {
+        match self.other_bases(&names) {
             Ok(beside) => self.with_member(beside, true).await,
             Err(why) => Some(why),
         }
     }
 
     /// Returns the bases of the subclasses that are not among these classes.
-    fn beside(&mut self, names: &BTreeSet<String>) -> Result<Vec<Spot>, String> {
+    fn other_bases(&mut self, names: &BTreeSet<String>) -> Result<Vec<Spot>, String> {
         let mut beside = Vec::new();
         for head in self.heads.with_names(names) {
             self.inquiry.sheets.read(&head.path);
@@ -273,7 +273,7 @@ impl Walk<'_, '_> {
             }
             let word = self.inquiry.sheets.word(&base).to_owned();
             let targets = self.inquiry.defined(&base.path, base.start).await.unwrap_or_default();
-            match self.above(&base, &word, targets, counts_inside) {
+            match self.bases_of_targets(&base, &word, targets, counts_inside) {
                 Ok(next) => open.extend(next.into_iter().filter(|one| !open.contains(one)).collect::<Vec<_>>()),
                 Err(why) => return Some(why),
             }
@@ -282,7 +282,13 @@ impl Walk<'_, '_> {
     }
 
     /// Returns the bases of a base's targets; `Err` if a target has the member or is unknown.
-    fn above(&mut self, base: &Spot, word: &str, targets: Vec<Spot>, counts_inside: bool) -> Result<Vec<Spot>, String> {
+    fn bases_of_targets(
+        &mut self,
+        base: &Spot,
+        word: &str,
+        targets: Vec<Spot>,
+        counts_inside: bool,
+    ) -> Result<Vec<Spot>, String> {
         let mut is_known = false;
         let mut next = Vec::new();
         for target in targets {
@@ -296,7 +302,7 @@ impl Walk<'_, '_> {
                 is_known = true;
                 continue;
             }
-            let below = self.inquiry.sheets.below(&target.path).filter(|below| is_of_the_project(below));
+            let below = self.inquiry.sheets.relative_path(&target.path).filter(|below| is_of_the_project(below));
             let is_inside = below.is_some() && !is_ambient(&target.path);
             let has_member = names_in(self.inquiry.sheets, &target, &declares, &self.inquiry.found.question.name);
             if has_member && (counts_inside || !is_inside) {
@@ -350,7 +356,7 @@ async fn interface(inquiry: &mut Inquiry<'_>, one: &Definition) -> Option<String
     let Ok(all) = inquiry.ask("textDocument/implementation", &path, one.at).await else {
         return Some("an interface that gopls does not tell".to_owned());
     };
-    let outside = all.iter().find(|place| !inquiry.sheets.below(&place.path).is_some_and(is_of_the_project))?;
+    let outside = all.iter().find(|place| !inquiry.sheets.relative_path(&place.path).is_some_and(is_of_the_project))?;
     let package = outside.path.parent().and_then(Path::file_name).map(|name| name.to_string_lossy().into_owned());
     Some(format!("an interface of {}, which the project does not define", package.unwrap_or_default()))
 }

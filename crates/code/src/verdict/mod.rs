@@ -2,13 +2,13 @@
 //! definition include it, and which definition the server returns for it. Answers that do not fit the text are requested
 //! again and never trusted.
 //!
-//! - `announced`: resolves prototypes of C and C++.
+//! - `prototypes`: resolves prototypes of C and C++.
 //! - `classes`: reads class declarations in the source texts.
 //! - `evidence`: interprets a server's answer for a candidate.
 //! - `grammar`: excludes definitions by grammar if the server is silent; pure.
 //! - `heads`: reads class heads to find subclasses.
 //! - `implicit_callers`: detects callers that do not name the definition.
-//! - `outside`: verifies uses of a name that the project does not define.
+//! - `external_names`: verifies uses of a name that the project does not define.
 //! - `overriders`: finds the methods that a call of another one may run.
 //! - `owner`: tells the type of a name by the words before it.
 //! - `pass`: sends all requests of one round to one server.
@@ -18,16 +18,16 @@
 //!
 //! Start with [`judge`].
 
-mod announced;
 mod classes;
 mod evidence;
+mod external_names;
 mod grammar;
 mod heads;
 mod implicit_callers;
-mod outside;
 mod overriders;
 mod owner;
 mod pass;
+mod prototypes;
 mod receiver;
 mod references;
 mod resolve;
@@ -38,16 +38,16 @@ use std::path::Path;
 
 use crate::answer::{Candidates, LineOptions, Site};
 use crate::definition::Definition;
-use crate::earlier::{is_of, keep, recall};
 use crate::haskell::{self, is_judged_by_ghc};
 use crate::inquiry::{Asking, blocking, index, judge_for, rounds};
 use crate::judgement::{Code, Judgement, Reason, Verdict};
 use crate::server::Server;
+use crate::stored_verdicts::{is_judged_by, keep, recall};
 use crate::syntax::{Class, family};
 
-pub(crate) use crate::earlier::{At, recalled, remember};
 pub(crate) use crate::inquiry::{Call, Meaning, Meanings, Name, Target, meanings};
-use outside::judge_outside;
+pub(crate) use crate::stored_verdicts::{At, recalled, remember};
+use external_names::judge_outside;
 use pass::Pass;
 
 /// A question about the uses of a name.
@@ -115,7 +115,7 @@ async fn judge_family(asked: &Query<'_>, found: &mut Candidates, family: &'stati
         Err(code) => {
             undecided(found, family, code);
             recall(&asked.call, found, family).await;
-            let is_open = |site: &&Site| is_of(site, family) && site.verdict == Verdict::Undecided(code);
+            let is_open = |site: &&Site| is_judged_by(site, family) && site.verdict == Verdict::Undecided(code);
             if let Some(reason) = judged.reasons.last_mut() {
                 reason.sites = found.sites.iter().filter(is_open).count();
             }
@@ -139,7 +139,7 @@ async fn ask_server(
     judged: &mut Judgement,
 ) -> Result<(), Code> {
     let server = judge_for(&asked.call, family, file, judged).await?;
-    let open = found.sites.iter().filter(|site| is_of(site, family)).count();
+    let open = found.sites.iter().filter(|site| is_judged_by(site, family)).count();
     let uses = Uses { asked, found, family };
     let pass = rounds(&asked.call, &server, family, open, &uses, judged).await?;
     pass.apply(found, family, judged);
@@ -163,7 +163,7 @@ impl Asking for Uses<'_> {
 
 /// Marks all sites of a family as undecided.
 fn undecided(found: &mut Candidates, family: &str, code: Code) {
-    for site in found.sites.iter_mut().filter(|site| is_of(site, family)) {
+    for site in found.sites.iter_mut().filter(|site| is_judged_by(site, family)) {
         site.verdict = Verdict::Undecided(code);
     }
 }

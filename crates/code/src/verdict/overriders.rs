@@ -17,7 +17,7 @@ const IMPLEMENTATION: &str = "textDocument/implementation";
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Dispatch {
     To(usize),
-    /// One of the definitions, or a method of another trait of the same name: [`Inquiry::between`] decides.
+    /// One of the definitions, or a method of another trait of the same name: [`Inquiry::resolve_dispatch`] decides.
     Either,
     /// One of the definitions, if it overrides the method: [`Inquiry::override_of`] decides.
     Overriders,
@@ -36,7 +36,7 @@ pub(super) fn of_traits(found: &Candidates, spot: &Spot, sheets: &Sheets) -> Opt
     if let Some((at, ..)) = ours.clone().filter(is_other_side).find(is_same) {
         // Syntax cannot distinguish two traits of the same name, nor one of the project from one of another crate.
         let own = found.traits.iter().filter(|name| **name == other.name).count();
-        let is_one = own == 0 || own == 1 && sheets.below(&spot.path).is_some();
+        let is_one = own == 0 || own == 1 && sheets.relative_path(&spot.path).is_some();
         return Some(if is_one { Dispatch::To(at) } else { Dispatch::Either });
     }
     // `use geo::Shape as Form; impl Form for Circle`.
@@ -82,7 +82,7 @@ const MOST_CLASSES: usize = 50;
 
 impl Inquiry<'_> {
     /// Decides which definition the method at a spot runs if several traits have the same name.
-    pub(super) async fn between(&mut self, spot: &Spot) -> Option<Dispatch> {
+    pub(super) async fn resolve_dispatch(&mut self, spot: &Spot) -> Option<Dispatch> {
         let other = trait_at(spot, self.sheets)?;
         for (at, one) in self.found.definitions.iter().enumerate() {
             let Some(our) = one.of_trait.as_ref().filter(|our| our.name == other.name && our.is_impl != other.is_impl)
@@ -234,7 +234,7 @@ pub(super) fn class_around(spot: &Spot, sheets: &Sheets) -> Option<Spot> {
 /// definitions has a body. Its class may then implement the interface without naming it.
 fn is_structural(found: &Candidates, spot: &Spot, sheets: &Sheets) -> bool {
     let has_body = |one: &Definition| one.kind == Kind::Method && !one.is_signature;
-    let is_ours = sheets.below(&spot.path).is_some_and(is_of_the_project) && !is_ambient(&spot.path);
+    let is_ours = sheets.relative_path(&spot.path).is_some_and(is_of_the_project) && !is_ambient(&spot.path);
     let Some((declares, skip)) = any_at(sheets, spot).filter(|_| is_ours && found.definitions.iter().any(has_body))
     else {
         return false;

@@ -4,19 +4,19 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::time::Instant;
 
-use super::announced::{Prototypes, has_compile_commands};
 use super::evidence::read;
 use super::grammar::{is_none_of_them, is_silent};
 use super::heads::Heads;
 use super::overriders::Dispatch;
 use super::owner::{OwnerAliases, owner};
+use super::prototypes::{Prototypes, has_compile_commands};
 use super::references::References;
 use super::resolve::{Candidate, Evidence, Resolution, resolve};
-use super::{Query, implicit_callers, is_of};
+use super::{Query, implicit_callers, is_judged_by};
 use crate::answer::{Candidates, Site};
 use crate::definition::Definition;
 use crate::inquiry::{
-    FILES, Inquiry, Round, RoundStatus, Settling, Sheets, Spot, blocking, definitions, document, within,
+    FILES, Inquiry, Round, RoundStatus, Settling, Sheets, Spot, blocking, definitions, document, with_deadline,
 };
 use crate::judgement::{Code, Judgement, Reason, Verdict};
 use crate::lsp::Location;
@@ -82,7 +82,7 @@ impl Pass {
             let chunk: BTreeSet<&PathBuf> = chunk.chain(&of_definitions).collect();
             let document = |file: &PathBuf| document(file.clone(), found.texts.get(file.strip_prefix(root).ok()?)?);
             let documents = chunk.iter().filter_map(|file| document(file)).collect();
-            let Some(session) = within(until, server.open(documents)).await.flatten() else { return false };
+            let Some(session) = with_deadline(until, server.open(documents)).await.flatten() else { return false };
             self.settling.asks(&session);
             let mut sheets = Sheets::new(root, &found.texts, session.encoding, until);
             if number == 0
@@ -174,7 +174,7 @@ impl Pass {
 
     /// Sets the verdicts of the sites, and adds sites that only the server knows.
     pub(super) fn apply(self, found: &mut Candidates, family: &str, judged: &mut Judgement) {
-        for site in found.sites.iter_mut().filter(|site| is_of(site, family)) {
+        for site in found.sites.iter_mut().filter(|site| is_judged_by(site, family)) {
             // Classes that were not requested are not verified.
             site.verdict = Verdict::NotJudged;
         }
@@ -263,7 +263,7 @@ impl Inquiry<'_> {
             let from = from.map(|site| (self.sheets.path(&site.path), site.at));
             let dispatch = match dispatch {
                 Some(Dispatch::Overriders) => self.override_of(&spot, from).await,
-                _ => self.between(&spot).await,
+                _ => self.resolve_dispatch(&spot).await,
             };
             known.insert(spot, dispatch);
         }
@@ -273,7 +273,7 @@ impl Inquiry<'_> {
     async fn prototypes(&mut self) -> Prototypes {
         let mut prototypes = Prototypes::new(self.sheets.root());
         for (number, one) in self.found.definitions.iter().enumerate() {
-            let text = self.found.before(&one.path, one.at);
+            let text = self.found.text_before(&one.path, one.at);
             let statement = text.rsplit(|byte| b";}\n".contains(byte)).next().unwrap_or_default();
             let is_extern = one.kind == Kind::Variable && statement.trim_ascii().starts_with(b"extern");
             if family(one.language) != C_AND_CPP || !one.is_signature && !is_extern {
@@ -299,7 +299,7 @@ impl Inquiry<'_> {
 }
 
 impl Round for Pass {
-    fn standing(&self) -> RoundStatus {
+    fn round_status(&self) -> RoundStatus {
         // Another round would not ask about more candidates.
         let is_open = |one: &Resolution| matches!(one.verdict, Verdict::Undecided(code) if code != Code::OverALimit);
         RoundStatus {
@@ -323,7 +323,7 @@ impl Round for Pass {
 fn is_asked(asked: &Query<'_>, found: &Candidates, at: usize, of: &str) -> bool {
     let site = &found.sites[at];
     let is_way = site.embeds || matches!(site.class, Class::Import | Class::Export | Class::Signature);
-    is_of(site, of) && (is_way || asked.wanted.contains(&site.class))
+    is_judged_by(site, of) && (is_way || asked.wanted.contains(&site.class))
 }
 
 /// True if a C or C++ macro body contains the name.

@@ -124,8 +124,8 @@ impl Inquiry<'_> {
         }
         if is_cpp {
             // clangd may also return the smart pointer class.
-            of.retain(|class| self.sheets.below(&class.path).is_some());
-            let before = self.found.before(&site.path, site.at);
+            of.retain(|class| self.sheets.relative_path(&class.path).is_some());
+            let before = self.found.text_before(&site.path, site.at);
             let is_arrow = before.trim_ascii_end().ends_with(b"->");
             if !is_an_object(&self.hovered(&path, start).await, is_arrow) {
                 return false;
@@ -146,7 +146,7 @@ impl Inquiry<'_> {
             let is_class = declared_at(self.sheets, &class)
                 .is_some_and(|(declares, _)| declares.kind == Kind::Class || is_cpp && declares.kind == Kind::Struct);
             let is_it = (&class.path, class.start) == (&own.path, own.start);
-            let have_heir = !is_cpp && heads.have_heir(self.sheets.word(&class), self.sheets.word(&own));
+            let have_heir = !is_cpp && heads.share_subclass(self.sheets.word(&class), self.sheets.word(&own));
             if !is_class
                 || is_it
                 || have_heir
@@ -261,7 +261,7 @@ fn is_class(spot: &Spot, sheets: &Sheets) -> bool {
 
 /// Returns the receiver of a C++ site before a dot or an arrow.
 fn receiver_in_cpp<'a>(found: &'a Candidates, site: &Site) -> &'a [u8] {
-    let before = found.before(&site.path, site.at).trim_ascii_end();
+    let before = found.text_before(&site.path, site.at).trim_ascii_end();
     before.strip_suffix(b"->").or(before.strip_suffix(b".")).map(<[u8]>::trim_ascii_end).unwrap_or_default()
 }
 

@@ -11,10 +11,10 @@ use tokio::task::JoinSet;
 use super::Query;
 use super::resolve::Candidate;
 use crate::answer::{Candidates, LineOptions, Site, site_at};
-use crate::inquiry::{Sheets, Spot, blocking, left, places, within};
+use crate::inquiry::{Sheets, Spot, blocking, request_locations, request_time_limit, with_deadline};
 use crate::judgement::{Code, Judgement, Reason, Unnamed, Verdict};
+use crate::line_column::Lines;
 use crate::lsp::{Failure, Location, of_path};
-use crate::place::Lines;
 use crate::search::Hit;
 use crate::server::{Document, Server, Session};
 use crate::syntax::{C_AND_CPP, Class, Kind, Language, Occurrence, SCRIPTS, family, is_word, occurrences_at};
@@ -59,7 +59,9 @@ impl References {
         let documents = files.iter().filter_map(|path| sheets.document(path));
         let documents: Vec<Document> = documents.take(MOST_OPENED).collect();
         self.opened = documents.iter().map(|one| one.path.clone()).collect();
-        let Some(session) = within(asked.call.until, server.open(documents)).await.flatten() else { return false };
+        let Some(session) = with_deadline(asked.call.until, server.open(documents)).await.flatten() else {
+            return false;
+        };
         candidates.iter_mut().for_each(|one| one.references.clear());
         self.added.clear();
         self.ask_once(asked, found, of, &session, sheets, candidates).await
@@ -83,8 +85,10 @@ impl References {
                 "position": sheet.position(definition.at, session.encoding),
                 "context": {"includeDeclaration": false},
             });
-            let (client, within) = (session.client.clone(), left(asked.call.until, session));
-            asking.spawn(async move { (number, places(&client, "textDocument/references", &params, within).await) });
+            let (client, within) = (session.client.clone(), request_time_limit(asked.call.until, session));
+            asking.spawn(async move {
+                (number, request_locations(&client, "textDocument/references", &params, within).await)
+            });
         }
         while let Some(Ok((number, answer))) = asking.join_next().await {
             match answer {
@@ -116,7 +120,7 @@ impl References {
         candidates: &mut [Candidate],
     ) {
         // Uses outside of the project were not requested.
-        let Some(below) = sheets.below(&place.path).map(PathBuf::from) else { return };
+        let Some(below) = sheets.relative_path(&place.path).map(PathBuf::from) else { return };
         let Some(spot) = sheets.spot(&place) else {
             // Some servers remember deleted files (clangd's index); these have no uses any more.
             if place.path.try_exists().unwrap_or(true) {
@@ -194,7 +198,7 @@ fn kind(found: &Candidates, number: usize, below: &Path, spot: &Spot, word: &str
     }
     let is_name = word == found.question.name
         || found.names.contains(word)
-        || stands_for(found, number, word)
+        || is_keyword_for(found, number, word)
         || imports_default(sheets, spot, word)
         || found.importers.contains(below) && is_identifier(word);
     // `Self` names the type, not an alias of it.
@@ -259,7 +263,7 @@ fn imports_default(sheets: &Sheets, spot: &Spot, name: &str) -> bool {
 }
 
 /// True if a keyword means a definition without naming it.
-fn stands_for(found: &Candidates, number: usize, word: &str) -> bool {
+fn is_keyword_for(found: &Candidates, number: usize, word: &str) -> bool {
     let definition = &found.definitions[number];
     let is_type = definition.kind.is_type() || definition.kind == Kind::Constructor;
     if definition.is_constructor(&found.question.name)
@@ -283,7 +287,7 @@ fn unnamed(found: &Candidates, number: usize, spot: &Spot, sheets: &Sheets, show
     let definition = &found.definitions[number];
     let sheet = sheets.get(&spot.path)?;
     let text = sheet.text.as_bytes();
-    let path: PathBuf = sheets.below(&spot.path)?.into();
+    let path: PathBuf = sheets.relative_path(&spot.path)?.into();
     let language = Language::detect(&path, text).filter(|one| matches!(one, Language::C | Language::Cpp))?;
     let (start, end) = (spot.start.checked_sub(sheet.skip)?, spot.end.checked_sub(sheet.skip)?);
     let word = text.get(start..end).filter(|word| !word.is_empty())?;

@@ -3,7 +3,7 @@
 
 use serde_json::json;
 
-use crate::judged::{JudgedProject, sites};
+use crate::judged_project::{JudgedProject, sites};
 use crate::projects;
 
 /// Writes a text of the same length, and restores the modification time.

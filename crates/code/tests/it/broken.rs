@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::judged::JudgedProject;
+use crate::judged_project::JudgedProject;
 use crate::worktree::Worktree;
 
 #[test]

@@ -183,7 +183,7 @@ fn homonyms_are_all_given_and_outsiders_counted() {
         .assert_eq(&refused);
 }
 
-pub(crate) fn what_a_macro_makes_has_a_kind(judged: &crate::judged::JudgedProject) {
+pub(crate) fn what_a_macro_makes_has_a_kind(judged: &crate::judged_project::JudgedProject) {
     judged.write(
             "src/lib.rs",
             "macro_rules! made {\n    ($name:ident) => {\n        pub fn $name() -> u8 { 1 }\n    };\n}\nmade!(one);\n\n\
@@ -204,7 +204,7 @@ fn overloads_of_cpp_are_told_apart_where_a_using_brings_them() {
     if !testkit::has_program("clangd") {
         return;
     }
-    let judged = crate::judged::JudgedProject::new();
+    let judged = crate::judged_project::JudgedProject::new();
     let folder = judged.path().canonicalize().unwrap();
     let entry = |file: &str| json!({"directory": folder, "file": file, "arguments": ["c++", "-std=c++17", "-c", file]});
     judged

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::json;
 
-use crate::judged::JudgedProject;
+use crate::judged_project::JudgedProject;
 use crate::no_judge::{program, python, script};
 
 /// Returns the first line of an answer with a long time limit, which arrives immediately.

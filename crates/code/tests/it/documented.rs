@@ -3,7 +3,7 @@
 use expect_test::expect;
 use serde_json::json;
 
-use crate::judged::sites;
+use crate::judged_project::sites;
 use crate::projects;
 use crate::worktree::Worktree;
 

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use code::{CodeSettings, checked, tries};
 use serde_json::{Value, json};
 
-use crate::judged::JudgedProject;
+use crate::judged_project::JudgedProject;
 
 #[test]
 fn languages_of_one_judge_have_one_name() {

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::judged::sites;
+use crate::judged_project::sites;
 use crate::projects;
 
 #[test]

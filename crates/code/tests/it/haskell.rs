@@ -7,7 +7,7 @@ use std::time::{Duration, SystemTime};
 use expect_test::{Expect, expect};
 use serde_json::json;
 
-use crate::judged::{JudgedProject, sites};
+use crate::judged_project::{JudgedProject, sites};
 
 const GEO: &str = "\
 module Geo (Shape (..), Circle (..), Square (Square), surface, (<+>), module Names) where

@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering;
 
 use serde_json::json;
 
-use crate::judged::JudgedProject;
+use crate::judged_project::JudgedProject;
 use crate::no_judge::program;
 
 /// Returns a program that leaves a mark and then runs a command.

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::json;
 
-use crate::judged::JudgedProject;
+use crate::judged_project::JudgedProject;
 use crate::projects;
 
 /// Returns the reason why the answer about the callers of a name is not final; empty if it is final.

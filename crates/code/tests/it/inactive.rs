@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::judged::{JudgedProject, sites};
+use crate::judged_project::{JudgedProject, sites};
 use crate::projects;
 
 fn project() -> Option<JudgedProject> {

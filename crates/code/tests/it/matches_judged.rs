@@ -8,7 +8,7 @@ use code::settings::ServerSettings;
 use expect_test::{Expect, expect};
 use serde_json::json;
 
-use crate::judged::JudgedProject;
+use crate::judged_project::JudgedProject;
 
 /// Returns the first line of the final answer, then each match with its effect and verdict.
 fn check(judged: &JudgedProject, type_name: &str, expected: Expect) {

@@ -18,7 +18,7 @@ const SOURCE: &str = "#include \"lib.hpp\"\n\
                       int lib::Runner::run(int x) { return helper(x); }\n\
                       void end(lib::Runner* r) { r->~Runner(); }\n";
 
-fn made() -> Worktree {
+fn make_worktree() -> Worktree {
     let worktree = Worktree::new();
     worktree.write("src/lib.hpp", HEADER).write("src/lib.cpp", SOURCE);
     worktree
@@ -26,7 +26,7 @@ fn made() -> Worktree {
 
 #[test]
 fn a_function_that_is_defined_outside_of_its_namespace_is_one() {
-    let worktree = made();
+    let worktree = make_worktree();
     let kind = |name: &str| worktree.result("show_definition", json!({"name": name}))["definitions"].clone();
     let kinds = |name: &str| -> Vec<String> {
         kind(name).as_array().unwrap().iter().map(|one| one["kind"].as_str().unwrap().to_owned()).collect()
@@ -40,7 +40,7 @@ fn a_function_that_is_defined_outside_of_its_namespace_is_one() {
 
 #[test]
 fn a_destructor_is_asked_for_by_its_name() {
-    let worktree = made();
+    let worktree = make_worktree();
     let (_, text) = worktree.ask("find_callers", json!({"name": "~Runner"})).unwrap();
     expect![[r#"
         1 call by name, unchecked: no language server for C, C++; an operator or the end of a value may call lib::Runner::~Runner without naming it
@@ -52,7 +52,7 @@ fn a_destructor_is_asked_for_by_its_name() {
 
 #[test]
 fn an_outline_looks_through_namespaces() {
-    let worktree = made();
+    let worktree = make_worktree();
     let (_, text) = worktree.ask("outline", json!({"path": "src"})).unwrap();
     expect![[r#"
         src/lib.cpp

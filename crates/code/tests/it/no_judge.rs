@@ -10,7 +10,7 @@ use code::settings::ServerSettings;
 use code::{CodeSettings, Timing};
 use serde_json::json;
 
-use crate::judged::JudgedProject;
+use crate::judged_project::JudgedProject;
 
 const WAIT_MS: u64 = 1_000;
 

@@ -2,7 +2,7 @@
 
 use expect_test::expect;
 
-use crate::judged::JudgedProject;
+use crate::judged_project::JudgedProject;
 use crate::projects;
 
 #[test]

@@ -3,7 +3,7 @@
 
 use serde_json::json;
 
-use crate::judged::JudgedProject;
+use crate::judged_project::JudgedProject;
 use crate::projects;
 
 fn cpp() -> Option<JudgedProject> {

@@ -3,39 +3,39 @@
 
 use serde_json::json;
 
-use crate::judged::JudgedProject;
+use crate::judged_project::JudgedProject;
 
 /// A crate with a feature, `extra`; its lock file has no dependencies.
 pub(crate) fn rust() -> Option<JudgedProject> {
     let manifest =
         "[package]\nname = \"made\"\nversion = \"0.1.0\"\nedition = \"2021\"\n[features]\nextra = []\n[workspace]\n";
-    let judged = made(&["rust-analyzer"], "Cargo.toml", manifest)?;
+    let judged = make_project(&["rust-analyzer"], "Cargo.toml", manifest)?;
     judged.write("Cargo.lock", "version = 4\n\n[[package]]\nname = \"made\"\nversion = \"0.1.0\"\n");
     Some(judged)
 }
 
 pub(crate) fn python() -> Option<JudgedProject> {
-    made(&["ty"], "pyproject.toml", "[project]\nname = \"made\"\nversion = \"1\"\n")
+    make_project(&["ty"], "pyproject.toml", "[project]\nname = \"made\"\nversion = \"1\"\n")
 }
 
 pub(crate) fn typescript() -> Option<JudgedProject> {
     let options = "{\"compilerOptions\": {\"strict\": true, \"module\": \"esnext\", \"lib\": [\"es2020\", \"dom\"]}}\n";
-    made(&["tsc", "node"], "tsconfig.json", options)
+    make_project(&["tsc", "node"], "tsconfig.json", options)
 }
 
 /// CommonJS modules without a `tsconfig.json`.
 pub(crate) fn javascript() -> Option<JudgedProject> {
-    made(&["tsc", "node"], "package.json", "{\"name\": \"made\"}\n")
+    make_project(&["tsc", "node"], "package.json", "{\"name\": \"made\"}\n")
 }
 
 /// A Go module.
 pub(crate) fn go() -> Option<JudgedProject> {
-    made(&["gopls", "go"], "go.mod", "module made\n\ngo 1.19\n")
+    make_project(&["gopls", "go"], "go.mod", "module made\n\ngo 1.19\n")
 }
 
 /// These C and C++ files are compiled, each separately.
 pub(crate) fn c(files: &[&str]) -> Option<JudgedProject> {
-    let judged = made(&["clangd"], "compile_commands.json", "[]")?;
+    let judged = make_project(&["clangd"], "compile_commands.json", "[]")?;
     let folder = judged.path().canonicalize().unwrap();
     let compiler = |file: &str| if file.ends_with(".c") { "cc" } else { "c++" };
     let unit = |file: &&str| json!({"directory": folder, "file": file, "arguments": [compiler(file), "-c", file]});
@@ -44,7 +44,7 @@ pub(crate) fn c(files: &[&str]) -> Option<JudgedProject> {
     Some(judged)
 }
 
-fn made(programs: &[&str], manifest: &str, text: &str) -> Option<JudgedProject> {
+fn make_project(programs: &[&str], manifest: &str, text: &str) -> Option<JudgedProject> {
     if !programs.iter().all(|program| testkit::has_program(program)) {
         return None;
     }

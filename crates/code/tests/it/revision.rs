@@ -4,7 +4,7 @@ use std::process::Command;
 
 use serde_json::{Value, json};
 
-use crate::judged::JudgedProject;
+use crate::judged_project::JudgedProject;
 
 fn git(judged: &JudgedProject, args: &[&str]) {
     let mut git = Command::new("git");

@@ -1,7 +1,7 @@
 //! All questions to rust-analyzer in one crate: because it starts slowly, one server reads all the texts.
 
 use crate::{
-    back_dated, broken, callees, configurations, dispatch, implicit_callers, matches_judged, objects, outside,
+    back_dated, broken, callees, configurations, dispatch, external_names, implicit_callers, matches_judged, objects,
     projects, servers, silent,
 };
 
@@ -9,7 +9,7 @@ use crate::{
 fn one_server_for_all() {
     let Some(judged) = projects::rust() else { return };
     // External names come first, because the others leave files.
-    outside::rust(&judged);
+    external_names::rust(&judged);
     dispatch::traits(&judged);
     implicit_callers::attributes_of_rust(&judged);
     configurations::rust(&judged);

@@ -3,7 +3,7 @@
 use expect_test::expect;
 use serde_json::json;
 
-use crate::judged::{JudgedProject, sites};
+use crate::judged_project::{JudgedProject, sites};
 
 /// Returns the files of a project except those that the server needs for a build.
 fn files(judged: &JudgedProject) -> Vec<String> {

@@ -3,7 +3,7 @@
 
 use serde_json::json;
 
-use crate::judged::{JudgedProject, sites};
+use crate::judged_project::{JudgedProject, sites};
 use crate::projects;
 
 /// A module behind a feature uses a method.

@@ -8,7 +8,7 @@ use mcp::tool::{AnyTool, Context, Outcome, ToolError};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use crate::expanded::expanded;
+use crate::expanded_results::expanded;
 
 /// Every class of a use.
 pub(crate) fn every_class() -> Vec<&'static str> {
@@ -23,7 +23,7 @@ impl Worktree {
     }
 
     /// A worktree inside a folder.
-    pub(crate) fn within(folder: &Path) -> Worktree {
+    pub(crate) fn in_folder(folder: &Path) -> Worktree {
         Worktree(tempfile::tempdir_in(folder).unwrap())
     }
 

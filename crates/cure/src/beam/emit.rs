@@ -52,7 +52,7 @@ pub(super) fn emit<'m>(
         places,
         around,
         out,
-        valid: Valid::below(function.arity),
+        valid: Valid::first_registers(function.arity),
         open: Vec::new(),
         now: 0,
         reserved: 0,
@@ -183,7 +183,7 @@ impl<'m> Emitter<'m, '_> {
     }
 
     /// The register for this step's value; an unused value goes to a register that is not live.
-    fn into(&mut self, var: Var) -> Register {
+    fn result_register(&mut self, var: Var) -> Register {
         let home = self.places.home(var).unwrap_or(Register::X(self.places.above));
         if let Register::X(x) = home {
             self.valid.add(x);
@@ -292,17 +292,17 @@ impl<'m> Emitter<'m, '_> {
                 let captured: Vec<_> = captured.iter().map(|var| self.register(*var)).collect();
                 let label = self.around.entries[&(name, arity)];
                 let lambda = Lambda { name, arity, captured: captured.len() as u32, entry: label };
-                let lambda = self.around.lambdas.place(lambda);
-                let into = self.into(var);
+                let lambda = self.around.lambdas.index_of(lambda);
+                let into = self.result_register(var);
                 self.push(Instruction::MakeFunction { label, lambda, captured, into });
             }
             Work::External { module, function: name, arity } => {
-                let into = self.into(var);
+                let into = self.result_register(var);
                 self.push(Instruction::Move(Source::External(Function { module, name, arity }), into));
             }
             Work::Tuple(parts) => {
                 let parts = self.sources(parts);
-                let into = self.into(var);
+                let into = self.result_register(var);
                 self.push(if parts.is_empty() {
                     Instruction::Move(Source::EmptyTuple, into)
                 } else {
@@ -311,22 +311,22 @@ impl<'m> Emitter<'m, '_> {
             }
             Work::Cons(head, tail) => {
                 let (head, tail) = (self.source(head), self.source(tail));
-                let into = self.into(var);
+                let into = self.result_register(var);
                 self.push(Instruction::PutList(head, tail, into));
             }
             Work::Element(of, at, true) => {
                 let of = self.in_register(of);
-                let into = self.into(var);
+                let into = self.result_register(var);
                 self.push(Instruction::Element(of, at, into));
             }
             Work::Head(of, true) => {
                 let of = self.in_register(of);
-                let into = self.into(var);
+                let into = self.result_register(var);
                 self.push(Instruction::Head(of, into));
             }
             Work::Tail(of, true) => {
                 let of = self.in_register(of);
-                let into = self.into(var);
+                let into = self.result_register(var);
                 self.push(Instruction::Tail(of, into));
             }
             Work::Element(of, at, false) => {
@@ -340,7 +340,7 @@ impl<'m> Emitter<'m, '_> {
 
     fn simple(&mut self, name: &'static str, args: Vec<Source<'m>>, var: Var, span: Span) {
         self.line(span);
-        let into = self.into(var);
+        let into = self.result_register(var);
         self.push(Instruction::Simple(name, args, into));
     }
 
@@ -363,7 +363,7 @@ impl<'m> Emitter<'m, '_> {
             _ => {
                 let live = self.live();
                 self.line(span);
-                let into = self.into(var);
+                let into = self.result_register(var);
                 self.push(Instruction::Collecting(name, live, args, into));
             }
         }
@@ -371,7 +371,7 @@ impl<'m> Emitter<'m, '_> {
 
     /// Moves the result of a call to its register.
     fn returned(&mut self, var: Var) {
-        self.valid = Valid::below(1);
+        self.valid = Valid::first_registers(1);
         if let Some(home) = self.places.home(var) {
             self.put(Source::Register(Register::X(0)), home);
             if let Register::X(x) = home {

@@ -22,7 +22,7 @@ impl<T> Default for Table<T> {
 
 impl<T: Hash + Eq + Clone> Table<T> {
     /// The index of a value, from 0.
-    pub(super) fn place(&mut self, item: T) -> u32 {
+    pub(super) fn index_of(&mut self, item: T) -> u32 {
         if let Some(place) = self.places.get(&item) {
             return *place;
         }
@@ -78,7 +78,7 @@ impl<'m> Encoder<'m> {
         if name.len() > 255 {
             self.long_name = Some(name.to_owned());
         }
-        self.atoms.place(name) + 1
+        self.atoms.index_of(name) + 1
     }
 
     fn opcode(&mut self, opcode: u8) {
@@ -125,7 +125,7 @@ impl<'m> Encoder<'m> {
     }
 
     fn literal(&mut self, bytes: Vec<u8>) {
-        let place = self.literals.place(bytes);
+        let place = self.literals.index_of(bytes);
         self.code.push(LITERAL);
         self.unsigned(place);
     }
@@ -159,7 +159,7 @@ impl<'m> Encoder<'m> {
     fn import(&mut self, function: Function<'m>) {
         self.atom_number(function.module);
         self.atom_number(function.name);
-        let place = self.imports.place(function);
+        let place = self.imports.index_of(function);
         self.unsigned(place);
     }
 
@@ -212,12 +212,12 @@ impl<'m> Encoder<'m> {
             Instruction::Call(entry, arity, after) => {
                 self.numbers(opcode_after(*after, [4, 6, 5]), &[*arity]);
                 self.label(*entry);
-                self.after(*after);
+                self.encode_after(*after);
             }
             Instruction::CallExternal(function, after) => {
                 self.numbers(opcode_after(*after, [7, 78, 8]), &[function.arity]);
                 self.import(*function);
-                self.after(*after);
+                self.encode_after(*after);
             }
             Instruction::CallFunction(arity) => self.numbers(75, &[*arity]),
             Instruction::Heap { words, functions, live } => {
@@ -291,7 +291,7 @@ impl<'m> Encoder<'m> {
         registers.into_iter().for_each(|register| self.register(register));
     }
 
-    fn after(&mut self, after: After) {
+    fn encode_after(&mut self, after: After) {
         if let After::FrameReturn(slots) = after {
             self.unsigned(slots);
         }

@@ -355,7 +355,7 @@ impl<'m> Flattening<'m, '_> {
         };
     }
 
-    fn knows(&self, of: &Operand, what: impl Fn(Shape) -> bool) -> bool {
+    fn is_known_shape(&self, of: &Operand, what: impl Fn(Shape) -> bool) -> bool {
         matches!(of, Operand::Var(of) if self.known.get(of).is_some_and(|known| what(*known)))
     }
 
@@ -370,7 +370,7 @@ impl<'m> Flattening<'m, '_> {
             Value::Tuple(parts) => Work::Tuple(parts),
             Value::Cons(head, tail) => Work::Cons(head, tail),
             Value::Element(of, at) => {
-                let sure = self.knows(of, |known| matches!(known, Shape::Tuple(size) if *at < size));
+                let sure = self.is_known_shape(of, |known| matches!(known, Shape::Tuple(size) if *at < size));
                 Work::Element(of, *at, sure)
             }
             Value::SetElements(of, changes) => {
@@ -390,8 +390,8 @@ impl<'m> Flattening<'m, '_> {
                 }
                 return;
             }
-            Value::Head(of) => Work::Head(of, self.knows(of, |known| known == Shape::Cons)),
-            Value::Tail(of) => Work::Tail(of, self.knows(of, |known| known == Shape::Cons)),
+            Value::Head(of) => Work::Head(of, self.is_known_shape(of, |known| known == Shape::Cons)),
+            Value::Tail(of) => Work::Tail(of, self.is_known_shape(of, |known| known == Shape::Cons)),
             Value::Operation(operation, args) => Work::Operation(*operation, args),
             Value::Nested(block) => {
                 let join = self.label();

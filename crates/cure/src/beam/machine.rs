@@ -47,10 +47,10 @@ pub(super) fn is_line(name: &str) -> bool {
 
 fn line(module: &Module, machine: &Machine) -> Module {
     let body = returned(Literal::Atom(of_machine(&module.name, &machine.name)));
-    made(of_line(&machine.name), vec![function("machine", 0, 0, body)])
+    build_module(of_line(&machine.name), vec![function("machine", 0, 0, body)])
 }
 
-fn made(name: Name, functions: Vec<Function>) -> Module {
+fn build_module(name: Name, functions: Vec<Function>) -> Module {
     let exports = functions.iter().map(|function| (function.name.clone(), function.arity)).collect();
     Module { name, exports, functions, machines: Vec::new() }
 }
@@ -75,7 +75,7 @@ fn statem(module: &Module, machine: &Machine) -> Module {
     let data = Call::Remote { module: module.name.clone(), function: machine.initial_data.clone(), args: Vec::new() };
     let data = Block { steps: Vec::new(), end: End::Tail(data, Span::default()) };
     let nil = Operand::Literal(Literal::List(Vec::new()));
-    let mut init = Steps::after(1);
+    let mut init = Steps::with_variables(1);
     let zero = Operand::Literal(Literal::Int(0.into()));
     let all = init.step(Value::Tuple(vec![Operand::Var(Var(0)), zero, nil]));
     let timers = Operand::Literal(timers(machine, None, &machine.initial));
@@ -92,7 +92,7 @@ fn statem(module: &Module, machine: &Machine) -> Module {
         init,
         handle_event(module, machine),
     ];
-    made(of_machine(&module.name, &machine.name), functions)
+    build_module(of_machine(&module.name, &machine.name), functions)
 }
 
 /// The clocks of a state: one for each distinct time.
@@ -125,7 +125,7 @@ struct Steps {
 }
 
 impl Steps {
-    fn after(variables: u32) -> Steps {
+    fn with_variables(variables: u32) -> Steps {
         Steps { steps: Vec::new(), variables }
     }
 
@@ -150,7 +150,7 @@ fn handle_event(module: &Module, machine: &Machine) -> Function {
     let asked = Block { steps: Vec::new(), end: End::Tail(asked, Span::default()) };
     let mut writer = Writer { module, machine, variables: 4 };
 
-    let (mut steps, mut event) = (Steps::after(writer.variables), Vec::new());
+    let (mut steps, mut event) = (Steps::with_variables(writer.variables), Vec::new());
     let payload = steps.step(Value::Element(DATA, 0));
     let called = steps.step(Value::Element(CONTENT, 1));
     let given = steps.step(Value::Element(CONTENT, 2));
@@ -162,7 +162,7 @@ fn handle_event(module: &Module, machine: &Machine) -> Function {
     });
     let events = Block { steps: event, end: events };
 
-    let mut steps = Steps::after(writer.variables);
+    let mut steps = Steps::with_variables(writer.variables);
     let payload = steps.step(Value::Element(DATA, 0));
     let after = steps.step(Value::Element(TYPE, 1));
     writer.variables = steps.variables;
@@ -230,7 +230,7 @@ impl Writer<'_> {
         let args = vec![payload.clone(), given.clone()];
         let fires = self.fires(first, payload, &args);
         let Some(guard) = &first.guard else { return fires };
-        let mut steps = Steps::after(self.variables);
+        let mut steps = Steps::with_variables(self.variables);
         let holds = steps.step(Value::Call(remote(&self.module.name, guard, args)));
         self.variables = steps.variables;
         let otherwise = Box::new(self.transitions(rest, payload, given));
@@ -238,7 +238,7 @@ impl Writer<'_> {
     }
 
     fn fires(&mut self, one: &MachineTransition, payload: &Operand, args: &[Operand]) -> Block {
-        let mut steps = Steps::after(self.variables);
+        let mut steps = Steps::with_variables(self.variables);
         let changed = match &one.action {
             Some(action) => steps.step(Value::Call(remote(&self.module.name, action, args.to_vec()))),
             None => payload.clone(),

@@ -150,7 +150,9 @@ fn write<T>(
     for module in std::iter::once(module).chain(&machine::modules(module)) {
         let table: RefCell<Table<u32>> = RefCell::default();
         let line = |span: Span| match &lines {
-            Some(lines) if span != Span::default() => table.borrow_mut().place(lines.place(span.start).0 as u32) + 1,
+            Some(lines) if span != Span::default() => {
+                table.borrow_mut().index_of(lines.line_column(span.start).0 as u32) + 1
+            }
             _ => 0,
         };
         let mut code = Code::new(module, &line)?;
@@ -200,11 +202,12 @@ impl<'m> Code<'m> {
             let entry = around.entries[&(&*function.name, function.arity)];
             let mut instructions = head(&function.name, function.arity, entry, line(function.span));
             let flat = flat::flatten(function, &mut around.labels);
-            let places = registers::places(&flat, function.arity).ok_or_else(|| CodegenError::TooManyValues {
-                module: module.name.to_string(),
-                function: function.name.to_string(),
-                span: function.span,
-            })?;
+            let places =
+                registers::assign_registers(&flat, function.arity).ok_or_else(|| CodegenError::TooManyValues {
+                    module: module.name.to_string(),
+                    function: function.name.to_string(),
+                    span: function.span,
+                })?;
             emit::emit(function, &flat, &places, &mut around, &mut instructions);
             let count = around.most_arguments.max(function.arity as usize);
             if count > 255 {

@@ -41,7 +41,7 @@ pub(super) fn position(at: usize) -> u32 {
 }
 
 /// Assigns a register to every variable. `None` if more values are live at once than a frame has slots.
-pub(super) fn places(flat: &Flat<'_>, arity: u32) -> Option<Places> {
+pub(super) fn assign_registers(flat: &Flat<'_>, arity: u32) -> Option<Places> {
     let count = flat.variables as usize;
     let mut lives = vec![(0_u32, 0_u32); count];
     let mut used = vec![false; count];
@@ -153,7 +153,7 @@ impl Pool {
 pub(super) struct Valid([u64; 5]);
 
 impl Valid {
-    pub(super) fn below(count: u32) -> Valid {
+    pub(super) fn first_registers(count: u32) -> Valid {
         let mut valid = Valid::default();
         (0..count).for_each(|x| valid.add(x));
         valid

@@ -81,7 +81,7 @@ impl Case {
 }
 
 /// Returns the limits of one call: the tighter of its own and the configured ones.
-fn within(limits: Limits) -> Limits {
+fn tighten_limits(limits: Limits) -> Limits {
     Limits {
         steps: limits.steps.min(LIMITS.steps),
         depth: limits.depth.min(LIMITS.depth),
@@ -130,7 +130,7 @@ pub(crate) fn cases(
     let (mut cases, mut raise, mut left_out, mut room) = (Vec::new(), Vec::new(), 0, Room::new().share(MOST_TEXT));
     let begun = Instant::now();
     let patience = limits.time.map_or(PATIENCE, |time| time.min(PATIENCE));
-    let limits = within(limits);
+    let limits = tighten_limits(limits);
     for (at, call) in calls.into_iter().enumerate() {
         if begun.elapsed() > patience {
             break;
@@ -222,7 +222,7 @@ fn sound(
 /// The lines that contain errors.
 fn lines_of(compiled: &Compilation, text: &str) -> BTreeSet<usize> {
     let lines = Lines::new(text);
-    compiled.diagnostics.iter().filter(|one| one.is_error()).map(|one| lines.place(one.span.start).0).collect()
+    compiled.diagnostics.iter().filter(|one| one.is_error()).map(|one| lines.line_column(one.span.start).0).collect()
 }
 
 /// The test module, and the first lines of its cases.
@@ -244,7 +244,7 @@ fn imports(compiled: &Compilation, signature: &Signature) -> String {
     let mut modules = BTreeSet::from([signature.module.to_string()]);
     signature.params.iter().for_each(|(_, ty)| modules_of(ty, &mut modules));
     modules_of(&signature.result, &mut modules);
-    modules.retain(|module| compiled.knows(module));
+    modules.retain(|module| compiled.has_module(module));
     modules.iter().map(|module| format!("  import {module}\n")).collect()
 }
 

@@ -38,7 +38,7 @@ const PROGRAM: &str = r#"module T do
 end
 "#;
 
-fn made(function: &str) -> Cases {
+fn make_cases(function: &str) -> Cases {
     cases(PROGRAM, &NoSources, function, Limits::default(), &Stop::default())
         .unwrap_or_else(|why| panic!("{function}: {why:?}"))
 }
@@ -57,7 +57,7 @@ fn every_kind_of_function_gets_tests_that_hold() {
     let functions =
         ["area", "total", "fee", "greet", "older", "half", "apply", "first", "adder", "mean", "word", "same/1"];
     for function in functions {
-        let tests = made(function);
+        let tests = make_cases(function);
         assert!(tests.count >= 2, "{function}: {}", tests.code);
         assert_eq!(failed(PROGRAM, &tests), "[]", "{function}\n{}", tests.code);
         assert_eq!(crate::syntax::format(&tests.code).unwrap(), tests.code, "{function} is formatted");
@@ -75,7 +75,7 @@ fn what_was_spoilt_is_caught() {
         ("first", "Some(x)", "None", "is not Some("),
         ("mean", "2.0", "2.5", "is not"),
     ] {
-        let tests = made(function);
+        let tests = make_cases(function);
         let spoilt = PROGRAM.replace(right, wrong);
         assert_ne!(spoilt, PROGRAM);
         let failed = failed(&spoilt, &tests);
@@ -124,8 +124,8 @@ fn a_test_module_reads_well() {
             if T.fee(10) == 0 then [] else ["T.fee(10) is not 0"]
         end
     "#]]
-    .assert_eq(&made("fee").code);
-    let endless = made("endless");
+    .assert_eq(&make_cases("fee").code);
+    let endless = make_cases("endless");
     assert_eq!(endless.count, 1, "{}", endless.code);
     assert!(endless.raise[0].contains("T.endless(1): the run was ended"), "{:?}", endless.raise);
 }

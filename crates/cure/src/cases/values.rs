@@ -47,7 +47,7 @@ impl Types<'_> {
             Ty::Refined(base, pred) => {
                 let mut edges = Vec::new();
                 numbers(&pred.condition, &mut edges);
-                let edges = edges.iter().flat_map(around).map(|number| integer(&number));
+                let edges = edges.iter().flat_map(neighbours).map(|number| integer(&number));
                 edges.chain(self.all(base, depth)).collect()
             }
             Ty::Seq(seq, element, _) => {
@@ -87,7 +87,7 @@ impl Types<'_> {
         let constants = &self.constants;
         match name {
             "Int" => {
-                let found = constants.ints.iter().flat_map(around).map(|number| integer(&number));
+                let found = constants.ints.iter().flat_map(neighbours).map(|number| integer(&number));
                 texts(&["0", "1", "-1", "2"]).into_iter().chain(found).chain(texts(&["10", "-7"])).collect()
             }
             "Float" => texts(&["0.0", "1.0", "-1.5"]).into_iter().chain(constants.floats.clone()).collect(),
@@ -245,7 +245,7 @@ fn short(name: &str) -> &str {
 }
 
 /// A number and its neighbours.
-fn around(number: &BigInt) -> [BigInt; 3] {
+fn neighbours(number: &BigInt) -> [BigInt; 3] {
     [number.clone(), number - 1, number + 1]
 }
 

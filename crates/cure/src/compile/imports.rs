@@ -161,7 +161,7 @@ fn import_one(into: &mut Importing, interface: &Interface, known: &ByName<'_>, o
     let what = one.arity.map_or_else(|| name.to_string(), |arity| format!("{name}/{arity}"));
     let error = Diagnostic::error(code::UNKNOWN_NAME, one.name.span, format!("`{module}` has no `{what}`"));
     let arity = named.iter().map(|(arity, _)| arity).min();
-    let near = into.scope.near(name, interface.functions.keys().map(|(name, _)| &**name));
+    let near = into.scope.most_similar(name, interface.functions.keys().map(|(name, _)| &**name));
     into.diagnostics.push(match (arity, near) {
         (Some(arity), _) if one.arity != Some(*arity) => error.hint(format!("there is `{name}/{arity}`")),
         (Some(_), _) => error.hint("it is private to its module"),

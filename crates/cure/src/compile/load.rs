@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use super::Sources;
 use super::imports::{know, prelude};
-use super::loaded::{CacheEntry, Dependency, Loaded, STANDARD};
+use super::module_cache::{CacheEntry, Dependency, Loaded, STANDARD};
 use super::texts::Texts;
 use crate::diagnostic::{Diagnostic, Span, code};
 use crate::fuel::{Budget, Share, before_spent};
@@ -150,7 +150,7 @@ impl<'a> Loader<'a> {
         if self.depth == 0 {
             return self.in_order(name);
         }
-        self.elsewhere(name)
+        self.load_from_caller(name)
     }
 
     pub(crate) fn into_modules(self) -> HashMap<Name, Arc<Loaded>> {
@@ -205,7 +205,7 @@ impl<'a> Loader<'a> {
                     if let Some((ready, _)) = open.pop()
                         && !self.states.contains_key(&ready)
                     {
-                        self.elsewhere(&ready);
+                        self.load_from_caller(&ready);
                     }
                 }
             }
@@ -216,7 +216,7 @@ impl<'a> Loader<'a> {
         }
     }
 
-    fn elsewhere(&mut self, name: &Name) -> Option<Arc<Loaded>> {
+    fn load_from_caller(&mut self, name: &Name) -> Option<Arc<Loaded>> {
         if self.is_deep() {
             return None;
         }

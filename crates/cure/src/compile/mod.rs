@@ -1,10 +1,10 @@
 //! A compilation: a text, the modules it needs, and the result. [`load`] finds modules by their declared names (first
 //! in the text itself, then in the standard library, then through [`Sources`]) and checks each once; [`imports`]
-//! resolves imports between them. [`loaded`] holds results, [`texts`] the sources read during one compilation.
+//! resolves imports between them. [`module_cache`] holds results, [`texts`] the sources read during one compilation.
 
 mod imports;
 pub(crate) mod load;
-pub(crate) mod loaded;
+pub(crate) mod module_cache;
 mod texts;
 
 use std::collections::{HashMap, HashSet};
@@ -24,8 +24,8 @@ use crate::resolve::interface::{Signature, TypeInfo};
 use crate::syntax::{self, ast};
 use ast::Name;
 use load::Loader;
-use loaded::Loaded;
-pub use loaded::ModuleCache;
+use module_cache::Loaded;
+pub use module_cache::ModuleCache;
 
 /// Provides the modules that are neither in the text nor in the standard library.
 pub trait Sources {
@@ -149,7 +149,7 @@ impl Compilation {
     }
 
     /// True if a module was found.
-    pub(crate) fn knows(&self, module: &str) -> bool {
+    pub(crate) fn has_module(&self, module: &str) -> bool {
         self.found.contains_key(module)
     }
 

@@ -39,7 +39,7 @@ pub(crate) fn equal(a: &Value, b: &Value) -> bool {
 }
 
 /// `=:=`: equal in the order of terms, except that 1 and 1.0 differ. Both zeros are the same, as before OTP 27.
-pub(crate) fn same(a: &Value, b: &Value) -> bool {
+pub(crate) fn exactly_equal(a: &Value, b: &Value) -> bool {
     walk(a, b, true).is_eq()
 }
 

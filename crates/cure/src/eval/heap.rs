@@ -100,7 +100,7 @@ fn take_apart<T: Parts>(part: Rc<Counted<T>>, open: &mut Vec<Value>) {
 const HEAD: usize = 32;
 const VALUE: usize = size_of::<Value>();
 
-fn out(value: &mut Value, into: &mut Vec<Value>) {
+fn take_compound(value: &mut Value, into: &mut Vec<Value>) {
     if matches!(value, Value::Cons(_) | Value::Tuple(_) | Value::Function(_) | Value::Map(_)) {
         into.push(std::mem::replace(value, Value::Nil));
     }
@@ -112,8 +112,8 @@ impl Parts for Cell {
     }
 
     fn take(&mut self, into: &mut Vec<Value>) {
-        out(&mut self.head, into);
-        out(&mut self.tail, into);
+        take_compound(&mut self.head, into);
+        take_compound(&mut self.tail, into);
     }
 }
 
@@ -123,7 +123,7 @@ impl Parts for Box<[Value]> {
     }
 
     fn take(&mut self, into: &mut Vec<Value>) {
-        self.iter_mut().for_each(|value| out(value, into));
+        self.iter_mut().for_each(|value| take_compound(value, into));
     }
 }
 
@@ -133,7 +133,7 @@ impl Parts for Callable {
     }
 
     fn take(&mut self, into: &mut Vec<Value>) {
-        self.captured.iter_mut().for_each(|value| out(value, into));
+        self.captured.iter_mut().for_each(|value| take_compound(value, into));
     }
 }
 
@@ -144,8 +144,8 @@ impl Parts for Vec<(Value, Value)> {
 
     fn take(&mut self, into: &mut Vec<Value>) {
         for (key, value) in self {
-            out(key, into);
-            out(value, into);
+            take_compound(key, into);
+            take_compound(value, into);
         }
     }
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use num_traits::ToPrimitive;
 
-use super::compare::{equal, same};
+use super::compare::{equal, exactly_equal};
 use super::heap::visit;
 use super::limits::{Failure, Limits, Meter, Stop};
 use super::operations::{MOST_BITS, operate};
@@ -434,7 +434,7 @@ fn is(literal: &Literal, value: &Value) -> bool {
         (Literal::Int(wanted), Value::Int(found)) => wanted.to_i64() == Some(*found),
         (Literal::Atom(wanted), Value::Atom(found)) => wanted == found,
         (Literal::Binary(wanted), Value::Binary(found)) => wanted[..] == found[..],
-        _ => same(&Value::from(literal), value),
+        _ => exactly_equal(&Value::from(literal), value),
     }
 }
 
@@ -450,7 +450,7 @@ fn holds(test: &Test, frame: &Frame<'_>) -> bool {
     match test {
         Test::IsTrue(operand) => get(operand).is_atom("true"),
         Test::Equal(a, b) => equal(&get(a), &get(b)),
-        Test::Identical(a, b) => same(&get(a), &get(b)),
+        Test::Identical(a, b) => exactly_equal(&get(a), &get(b)),
         Test::IsFloat(operand) => matches!(get(operand), Value::Float(_)),
         Test::IsTuple(operand, size) => matches!(get(operand), Value::Tuple(parts) if parts.len() == *size as usize),
         Test::IsTagged(operand, size, tag) => {

@@ -103,12 +103,12 @@ impl Meter {
     /// One step more.
     pub(crate) fn step(&mut self) -> Result<(), Failure> {
         self.steps += 1;
-        self.within()?;
+        self.check_limits()?;
         self.room(0)?;
         self.work(1)
     }
 
-    fn within(&self) -> Result<(), Failure> {
+    fn check_limits(&self) -> Result<(), Failure> {
         if self.steps.saturating_add(self.visits / VISITS) > self.limits.steps {
             return Err(Failure::Limit { what: "steps", limit: self.limits.steps });
         }
@@ -122,7 +122,7 @@ impl Meter {
             Some(0) => Ok(()),
             Some(visits) => {
                 self.visits = self.visits.saturating_add(visits);
-                self.within()?;
+                self.check_limits()?;
                 self.work(u32::try_from(visits / VISITS).unwrap_or(u32::MAX))
             }
             None => Err(Failure::Limit { what: "steps", limit: self.limits.steps }),

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use num_bigint::BigInt;
 use num_traits::Zero;
 
-use super::compare::{Ordered, compare, equal, same};
+use super::compare::{Ordered, compare, equal, exactly_equal};
 use super::value::Value;
 use crate::ir::form::Operation;
 
@@ -38,8 +38,8 @@ pub(super) fn operate(operation: Operation, args: &[Value]) -> Option<Value> {
         (O::Negate, [a]) => Value::int(-a.as_big()?),
         (O::Equal, [a, b]) => Value::bool(equal(a, b)),
         (O::NotEqual, [a, b]) => Value::bool(!equal(a, b)),
-        (O::Identical, [a, b]) => Value::bool(same(a, b)),
-        (O::NotIdentical, [a, b]) => Value::bool(!same(a, b)),
+        (O::Identical, [a, b]) => Value::bool(exactly_equal(a, b)),
+        (O::NotIdentical, [a, b]) => Value::bool(!exactly_equal(a, b)),
         (O::Less, [a, b]) => Value::bool(compare(a, b).is_lt()),
         (O::AtMost, [a, b]) => Value::bool(compare(a, b).is_le()),
         (O::Greater, [a, b]) => Value::bool(compare(a, b).is_gt()),
@@ -56,7 +56,7 @@ pub(super) fn operate(operation: Operation, args: &[Value]) -> Option<Value> {
             let mut items = a.items()?;
             items.retain(|item| {
                 let Some(left) = away.get_mut(&Ordered(item.clone())) else { return true };
-                let found = left.iter().position(|one| same(one, item));
+                let found = left.iter().position(|one| exactly_equal(one, item));
                 found.map(|at| left.swap_remove(at)).is_none()
             });
             Value::list(items, Value::Nil)

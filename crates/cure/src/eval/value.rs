@@ -323,7 +323,7 @@ fn atom(name: &str) -> String {
 /// The shortest text that reads back as the same float, as Erlang writes it.
 pub fn float(value: f64) -> String {
     let (mut scientific, mut plain) = (format!("{value:e}"), format!("{value}"));
-    if let Some(digit) = evened(value, &scientific) {
+    if let Some(digit) = even_last_digit(value, &scientific) {
         let mantissa = scientific.find('e').unwrap_or(scientific.len());
         for (text, end) in [(&mut scientific, mantissa), (&mut plain, usize::MAX)] {
             let end = end.min(text.len());
@@ -346,7 +346,7 @@ pub fn float(value: f64) -> String {
 
 /// If two shortest texts are equally far from a float, Erlang takes the one with an even last digit. Returns that digit
 /// if the text has the other one.
-fn evened(value: f64, scientific: &str) -> Option<char> {
+fn even_last_digit(value: f64, scientific: &str) -> Option<char> {
     let mantissa = &scientific[..scientific.find('e')?];
     let last = mantissa.chars().rfind(char::is_ascii_digit)?.to_digit(10)?;
     let count = mantissa.chars().filter(char::is_ascii_digit).count();

@@ -86,12 +86,12 @@ const LONGEST: usize = 1_000;
 /// Everything found.
 pub(crate) fn verify(graph: &Graph, guards: &Guards) -> Vec<Finding> {
     let mut findings = Findings::default();
-    let late = late(graph);
+    let late = late_transitions(graph);
     let live: Vec<bool> = (0..graph.edges.len())
         .map(|at| !guards.never.contains(&at) && !guards.covered.contains(&at) && !late.contains(&at))
         .collect();
     let ways = Ways::new(graph, &live);
-    let places = places(graph);
+    let places = first_mentions(graph);
     let place = |state: &str| places.get(state).copied().unwrap_or(graph.span);
     let terminal: HashSet<&str> = graph.terminal.iter().map(|state| &**state).collect();
     for state in &graph.states {
@@ -176,7 +176,7 @@ impl Findings {
 }
 
 /// Transitions that never fire because a shorter timeout without a guard always leaves the state earlier.
-fn late(graph: &Graph) -> HashSet<usize> {
+fn late_transitions(graph: &Graph) -> HashSet<usize> {
     let mut soonest: HashMap<&str, u64> = HashMap::new();
     for edge in graph.edges.iter().filter(|edge| edge.to != edge.from && edge.guard.is_none()) {
         if let Trigger::Timeout(after) = edge.trigger {
@@ -191,7 +191,7 @@ fn late(graph: &Graph) -> HashSet<usize> {
 }
 
 /// The first mention of each state.
-fn places(graph: &Graph) -> HashMap<&str, Span> {
+fn first_mentions(graph: &Graph) -> HashMap<&str, Span> {
     let mut places = HashMap::new();
     for edge in &graph.edges {
         places.entry(&*edge.from).or_insert(edge.span);

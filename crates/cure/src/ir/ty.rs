@@ -174,7 +174,7 @@ impl Ty {
     }
 
     /// The type constructor of a type with this many arguments, and the arguments.
-    pub(crate) fn taken_apart(&self, count: usize) -> Option<(Ty, Vec<Ty>)> {
+    pub(crate) fn split_constructor(&self, count: usize) -> Option<(Ty, Vec<Ty>)> {
         let (head, args) = match self {
             Ty::Con(name, args) => (Ty::Ctor(name.clone()), args.clone()),
             Ty::Seq(seq, element, _) => {

@@ -21,7 +21,7 @@ impl Lowering<'_> {
             }
             TreeKind::Match(scrutinee, branches) => self.match_block(scrutinee, branches, steps, position, tree.span),
             TreeKind::Block(lets, value) => {
-                self.lets(lets, &mut steps);
+                self.lower_lets(lets, &mut steps);
                 self.tail(value, steps, position)
             }
             _ if position == Position::Tail => match self.call(tree, &mut steps) {
@@ -38,7 +38,7 @@ impl Lowering<'_> {
         }
     }
 
-    fn lets(&mut self, lets: &[(Shape, Tree)], steps: &mut Vec<Step>) {
+    fn lower_lets(&mut self, lets: &[(Shape, Tree)], steps: &mut Vec<Step>) {
         for (shape, value) in lets {
             let value = self.value(value, steps);
             self.let_shape(shape, value, steps);
@@ -127,7 +127,7 @@ impl Lowering<'_> {
                 Value::SetElements(of, changes)
             }
             TreeKind::Block(lets, value) => {
-                self.lets(lets, steps);
+                self.lower_lets(lets, steps);
                 return self.value(value, steps);
             }
             TreeKind::If(..) | TreeKind::Match(..) => {

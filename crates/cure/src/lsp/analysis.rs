@@ -7,8 +7,8 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 
 use super::documents::Document;
+use super::name_at_position::Symbol;
 use super::outline::{Entry, Kind, Outline};
-use super::place::Symbol;
 use crate::compile::{Compilation, Sources, compile};
 use crate::diagnostic::Span;
 use crate::ir::ty;
@@ -43,7 +43,7 @@ impl Analysis {
     }
 
     /// True if it is of this version of the document, with everything else as it is.
-    pub(super) fn is_of(&self, document: &Document, index: &Arc<Index>) -> bool {
+    pub(super) fn is_current(&self, document: &Document, index: &Arc<Index>) -> bool {
         Arc::ptr_eq(&self.text, &document.text) && Arc::ptr_eq(&self.index, index)
     }
 
@@ -86,7 +86,7 @@ impl Analysis {
     }
 
     /// The smallest expression around a place, and its type.
-    pub(super) fn around(&self, at: u32) -> Option<&Note> {
+    pub(super) fn smallest_note(&self, at: u32) -> Option<&Note> {
         let around = self.types().iter().filter(|note| note.span.start <= at && at < note.span.end);
         around.min_by_key(|note| note.span.len())
     }

@@ -4,8 +4,8 @@
 use super::analysis::{Analysis, module_of_path};
 use super::documents::{Document, Documents, uri_of};
 use super::messages::Location;
+use super::name_at_position::{Symbol, look_up};
 use super::outline::Outline;
-use super::place::{Symbol, look};
 use super::positions::{Encoding, LineStarts};
 use crate::diagnostic::Span;
 
@@ -19,7 +19,7 @@ pub(super) fn definition(
 ) -> Option<Location> {
     let at = at as u32;
     let from = analysis.module_at(at)?;
-    let named = look(&from.module, at).named?;
+    let named = look_up(&from.module, at).named?;
     let here = |span: Span| Some(Location { uri: document.uri.clone(), range: document.range(span, encoding) });
     let there = |outline: &Outline, span: Span| {
         if std::sync::Arc::ptr_eq(&outline.text, &analysis.text) {

@@ -19,7 +19,7 @@ pub(super) fn diagnostics(document: &Document, index: &Index, encoding: Encoding
 }
 
 /// The parameters of the notification that a document is closed.
-pub(super) fn nothing(uri: &str) -> Value {
+pub(super) fn closed_params(uri: &str) -> Value {
     json!({ "uri": uri, "diagnostics": [] })
 }
 

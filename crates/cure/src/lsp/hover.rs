@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::analysis::Analysis;
 use super::documents::Document;
-use super::place::{Symbol, SymbolAt, look};
+use super::name_at_position::{Symbol, SymbolAt, look_up};
 use super::positions::Encoding;
 use crate::diagnostic::Span;
 use crate::syntax::ast::{Def, Item, Module, Param};
@@ -21,12 +21,12 @@ pub(super) fn hover(analysis: &Analysis, document: &Document, at: usize, encodin
 
 fn describe(analysis: &Analysis, at: u32) -> Option<(Span, String)> {
     let module = analysis.module_at(at)?;
-    if let Some(named) = look(&module.module, at).named
+    if let Some(named) = look_up(&module.module, at).named
         && let Some(text) = named_as(analysis, &named, at)
     {
         return Some((named.span, text));
     }
-    let note = analysis.around(at)?;
+    let note = analysis.smallest_note(at)?;
     Some((note.span, code(&note.ty)))
 }
 

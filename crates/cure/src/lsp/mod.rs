@@ -4,7 +4,7 @@
 //! [`serve`] is the entry point. [`wire`] splits messages, [`messages`] defines them, [`server`] handles them in order;
 //! [`documents`] are the open texts and [`projects`] the files around them. Each request has its file: [`diagnostics`],
 //! [`hover`], [`definition`], [`formatting`], [`completion`]. They use [`analysis`], which knows a text's definitions
-//! ([`outline`]) and the meaning of a position ([`place`]).
+//! ([`outline`]) and the meaning of a position ([`name_at_position`]).
 
 mod analysis;
 mod completion;
@@ -14,8 +14,8 @@ mod documents;
 mod formatting;
 mod hover;
 mod messages;
+mod name_at_position;
 mod outline;
-mod place;
 mod positions;
 mod projects;
 mod server;

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use super::analysis::Analysis;
 use super::completion::completion;
 use super::definition::definition;
-use super::diagnostics::{diagnostics, nothing};
+use super::diagnostics::{closed_params, diagnostics};
 use super::documents::{Documents, path_of};
 use super::formatting::formatting;
 use super::hover::hover;
@@ -211,7 +211,8 @@ impl<'a> Server<'a> {
         let PositionParams { text_document, position } = read(params)?;
         let document = self.documents.get(&text_document.uri).ok_or_else(not_open)?;
         let index = self.projects.index(document.path.as_deref());
-        let known = self.analysis.take().filter(|(uri, known)| *uri == document.uri && known.is_of(document, &index));
+        let known =
+            self.analysis.take().filter(|(uri, known)| *uri == document.uri && known.is_current(document, &index));
         let (_, analysis) =
             self.analysis.insert(known.unwrap_or_else(|| (document.uri.clone(), Analysis::new(document, index))));
         let byte = document.lines.byte(&document.text, position, self.encoding);
@@ -253,7 +254,7 @@ impl<'a> Server<'a> {
                 self.changed.remove(&uri);
                 self.affected.remove(&uri);
                 self.told.remove(&uri);
-                self.notify("textDocument/publishDiagnostics", &nothing(&uri))
+                self.notify("textDocument/publishDiagnostics", &closed_params(&uri))
                     .map_err(|error| Failure::new(INTERNAL_ERROR, error.to_string()))?;
             }
             "textDocument/didSave" | "workspace/didChangeWatchedFiles" => {

@@ -9,7 +9,7 @@ use super::interface::{ClassInfo, InstanceInfo, Signature};
 use super::order::ordered;
 use super::scope::Function;
 use super::suggest;
-use super::written::Reader;
+use super::written_types::Reader;
 use crate::diagnostic::{Span, code};
 use crate::ir::ty::{Len, Seq, Ty};
 use crate::syntax::ast::*;
@@ -30,7 +30,7 @@ impl<'a> Collector<'a, '_> {
                     continue;
                 }
             };
-            self.class_anew(&class.name);
+            self.warn_redefined_class(&class.name);
             let supers = self.supers(class, &param);
             let mut methods: Vec<Arc<Signature>> = Vec::new();
             for method in &class.methods {
@@ -220,7 +220,7 @@ impl<'a> Collector<'a, '_> {
             return;
         }
         self.out.interface.instances.push(info.clone());
-        self.out.instances.push((info, instance, apart(&ty, &class)));
+        self.out.instances.push((info, instance, rename_parameters(&ty, &class)));
     }
 
     /// The name of the function that builds an instance's dictionary; unique in a module.
@@ -280,7 +280,7 @@ fn all_different(args: &[Ty]) -> bool {
 }
 
 /// The type of an instance with its parameters renamed apart from the parameters of methods.
-fn apart(ty: &Ty, class: &ClassInfo) -> Ty {
+fn rename_parameters(ty: &Ty, class: &ClassInfo) -> Ty {
     let clash = |name: &Name| class.methods.iter().any(|method| method.type_params.contains(name));
     ty.map(&mut |part| match part {
         Ty::Param(name) if clash(name) => Some(Ty::Param(Name::from(format!("{name}'")))),

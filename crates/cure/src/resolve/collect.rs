@@ -7,7 +7,7 @@ use std::sync::Arc;
 use super::interface::{ClassInfo, Constructor, InstanceInfo, Interface, Signature, TypeInfo, TypeInfoKind};
 use super::order::ordered;
 use super::scope::Scope;
-use super::written::{BUILT_IN, Reader, counts};
+use super::written_types::{BUILT_IN, Reader, counts};
 use crate::diagnostic::{Diagnostic, Span, code};
 use crate::ir::ty::Ty;
 use crate::syntax::ast::*;
@@ -126,7 +126,7 @@ impl<'a> Collector<'a, '_> {
                 continue;
             }
             let def = if let Item::Type(def) = item { Some(def) } else { None };
-            self.type_anew(name, def);
+            self.warn_redefined_type(name, def);
             if let Item::Type(def) = item
                 && !sums.contains(&def.name.span)
             {

@@ -1,6 +1,6 @@
 //! Conditions of refined types: whether the form is allowed, the names are known, and both sides have matching types.
 
-use super::written::Reader;
+use super::written_types::Reader;
 use crate::diagnostic::{Span, code};
 use crate::ir::ty::Ty;
 use crate::syntax::SyntaxKind as K;

@@ -99,7 +99,7 @@ impl Maker {
         Clause { pattern, guard: None, body, span: self.span }
     }
 
-    fn both(&self) -> Expr {
+    fn name_pair(&self) -> Expr {
         self.expr(ExprKind::Tuple(vec![self.name("a"), self.name("b")]))
     }
 }
@@ -169,7 +169,7 @@ fn pairs(make: &Maker, shapes: &[Shape], body: impl Fn(&Shape) -> Expr, rest: Op
     if let (Some(rest), true) = (rest, shapes.len() > 1) {
         clauses.push(make.clause(make.pattern(PatternKind::Wild), rest));
     }
-    make.expr(ExprKind::Match(Box::new(make.both()), clauses))
+    make.expr(ExprKind::Match(Box::new(make.name_pair()), clauses))
 }
 
 fn equal(make: &Maker, shapes: &[Shape]) -> Expr {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::collect::{Collector, Group};
 use super::interface::{Interface, Signature, TypeInfoKind};
 use super::scope::Function;
-use super::written::Reader;
+use super::written_types::Reader;
 use crate::diagnostic::{Diagnostic, Span, code};
 use crate::ir::ty::{Ty, show_both};
 use crate::syntax::ast::*;

@@ -1,8 +1,7 @@
 //! Name resolution: the interfaces of modules ([`interface`]), the meaning of names inside one ([`scope`]), and the
-//! conversion of written types ([`written`]). [`collect`] builds a module's interface; [`fingerprint`] tells whether
+//! conversion of written types ([`written_types`]). [`collect`] builds a module's interface; [`fingerprint`] tells whether
 //! dependents can see a difference between two.
 
-mod anew;
 pub(crate) mod classes;
 pub(crate) mod collect;
 mod conditions;
@@ -11,6 +10,7 @@ pub(crate) mod fingerprint;
 mod heads;
 pub(crate) mod interface;
 mod order;
+mod redefinitions;
 pub(crate) mod scope;
 pub(crate) mod suggest;
-pub(crate) mod written;
+pub(crate) mod written_types;

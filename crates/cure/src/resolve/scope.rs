@@ -176,7 +176,7 @@ impl Scope {
     }
 
     /// The most similar candidate, if it is similar enough, for a hint.
-    pub(crate) fn near<'a>(&self, name: &str, mut candidates: impl Iterator<Item = &'a str>) -> Option<String> {
+    pub(crate) fn most_similar<'a>(&self, name: &str, mut candidates: impl Iterator<Item = &'a str>) -> Option<String> {
         let mut left = MOST_COMPARED.saturating_sub(self.compared.get());
         let counted = std::iter::from_fn(|| {
             left = left.checked_sub(1)?;
@@ -190,23 +190,23 @@ impl Scope {
     /// The most similar known name, for a hint.
     pub(crate) fn nearest(&self, name: &str) -> Option<String> {
         let names = self.functions.keys().chain(self.constructors.keys());
-        self.near(name, names.map(|name| &**name))
+        self.most_similar(name, names.map(|name| &**name))
     }
 
     /// The most similar known constructor, for a hint.
     pub(crate) fn nearest_constructor(&self, name: &str) -> Option<String> {
-        self.near(name, self.constructors.keys().map(|name| &**name))
+        self.most_similar(name, self.constructors.keys().map(|name| &**name))
     }
 
     /// The most similar known class, for a hint.
     pub(crate) fn nearest_class(&self, name: &str) -> Option<String> {
-        self.near(name, self.classes.keys().map(|name| &**name))
+        self.most_similar(name, self.classes.keys().map(|name| &**name))
     }
 
     /// The most similar known type, for a hint.
     pub(crate) fn nearest_type(&self, name: &str) -> Option<String> {
         let builtin = ["Int", "Float", "String", "Bool", "Atom", "Unit", "Nat", "Pos", "Any", "List", "Vector", "Pair"];
-        self.near(name, self.types.keys().map(|name| &**name).chain(builtin))
+        self.most_similar(name, self.types.keys().map(|name| &**name).chain(builtin))
     }
 }
 

@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::{inside, work, worktree};
+use super::{resolve_path, work, worktree};
 use crate::answer::Room;
 use crate::diagnostic::{Diagnostic, Lines};
 use crate::limit::{self, Count};
@@ -76,7 +76,7 @@ impl Tool for CheckProject {
 
     async fn call(&self, cx: Context, args: Args) -> Result<Output, ToolError> {
         let worktree = worktree(&cx)?;
-        let below = inside(&worktree, args.path.as_deref().unwrap_or(Path::new(".")))?;
+        let below = resolve_path(&worktree, args.path.as_deref().unwrap_or(Path::new(".")))?;
         let cure = self.0.clone();
         work(usize::MAX, move || {
             let report = cure.check(&worktree, &below);

@@ -78,7 +78,7 @@ impl Tool for CompileCure {
 
     fn text(output: &Output) -> String {
         if !output.ok {
-            return report::under("✗ Not compiled", &output.said);
+            return report::titled_diagnostics("✗ Not compiled", &output.said);
         }
         let written = match &output.written[..] {
             [] => "nothing changed".to_owned(),
@@ -92,7 +92,7 @@ impl Tool for CompileCure {
         if output.left_out > 0 {
             text.push_str(&format!("\n… {} more names are left out; they stand in the directory", output.left_out));
         }
-        report::under(&text, &output.said)
+        report::titled_diagnostics(&text, &output.said)
     }
 
     fn examples() -> Vec<Example> {

@@ -81,7 +81,7 @@ impl Tool for FormatCure {
             );
         }
         match (&output.code, output.ok, output.changed) {
-            (_, false, _) => report::under("✗ Syntax error", &output.said),
+            (_, false, _) => report::titled_diagnostics("✗ Syntax error", &output.said),
             (Some(code), ..) => code.clone(),
             (None, _, true) if output.written => "✓ Formatted".to_owned(),
             (None, _, true) => "✗ Not formatted; nothing was changed".to_owned(),

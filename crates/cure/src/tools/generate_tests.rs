@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::run_cure::{allowed, apart};
+use super::run_cure::{allowed, run_on_thread};
 use super::{defined, load, modules};
 use crate::Stop;
 use crate::answer::Room;
@@ -65,7 +65,7 @@ impl Tool for GenerateTests {
         let modules = modules(&self.0, &cx);
         let turn = self.0.turn(&cx).await;
         let stop = Stop::default();
-        let made = apart(&cx, stop.clone(), move || {
+        let made = run_on_thread(&cx, stop.clone(), move || {
             let made = output(&code, cases(&code, &modules, &args.function, limits, &stop), &args.function);
             drop(turn);
             made
@@ -75,7 +75,7 @@ impl Tool for GenerateTests {
 
     fn text(output: &Output) -> String {
         if !output.ok {
-            return report::under("✗ The program has errors; there is nothing to test", &output.said);
+            return report::titled_diagnostics("✗ The program has errors; there is nothing to test", &output.said);
         }
         let mut text = output.code.clone();
         if !output.raise.is_empty() {

@@ -75,7 +75,7 @@ impl Tool for GetAst {
                 kinds: Vec::new(),
                 nodes: Vec::new(),
                 open: 0,
-                most: room.left(),
+                most: room.remaining_bytes(),
                 room,
             };
             let next = tree.write(parsed.tree());
@@ -90,7 +90,11 @@ impl Tool for GetAst {
         if let Some(next) = output.next {
             text.push_str(&format!("\n… more from byte {next} on: call get_ast with `start` = {next}"));
         }
-        if output.ok { text } else { format!("{}\n{text}", report::under("✗ Syntax error", &output.said)) }
+        if output.ok {
+            text
+        } else {
+            format!("{}\n{text}", report::titled_diagnostics("✗ Syntax error", &output.said))
+        }
     }
 
     fn examples() -> Vec<Example> {
@@ -158,11 +162,11 @@ impl Tree<'_> {
             NodeOrToken::Token(token) => (format!("{:?}", token.kind()), quote_token(token.text())),
             NodeOrToken::Node(node) => {
                 let (mut name, mut inner) = (format!("{:?}", node.kind()), node.clone());
-                while let Some(only) = only(&inner) {
+                while let Some(only) = only_child(&inner) {
                     name.push_str(&format!("/{:?}", only.kind()));
                     inner = only;
                 }
-                let line = self.lines.place(start).0;
+                let line = self.lines.line_column(start).0;
                 levels.push((inner.children_with_tokens(), depth + 1, line));
                 (name.clone(), name)
             }
@@ -170,7 +174,7 @@ impl Tree<'_> {
         if start < self.start {
             return None;
         }
-        let place = self.place(start, end, above);
+        let place = self.format_position(start, end, above);
         let line = self.line(&name, &place, depth);
         let known = self.kinds.iter().position(|known| *known == kind);
         if known.is_none() && !self.room.takes(&kind) {
@@ -200,8 +204,8 @@ impl Tree<'_> {
     }
 
     /// `2:3-19`, or `3-19` on the line of the node above; `3` for one character.
-    fn place(&self, start: u32, end: u32, above: usize) -> String {
-        let ((line, column), (end_line, end_column)) = (self.lines.place(start), self.lines.place(end));
+    fn format_position(&self, start: u32, end: u32, above: usize) -> String {
+        let ((line, column), (end_line, end_column)) = (self.lines.line_column(start), self.lines.line_column(end));
         let from = if line == above { column.to_string() } else { format!("{line}:{column}") };
         match (end_line == line, end_column.saturating_sub(column)) {
             (true, 1) => from,
@@ -220,7 +224,7 @@ fn quote_token(token: &str) -> String {
 }
 
 /// The node inside of a node that holds nothing else.
-fn only(node: &SyntaxNode) -> Option<SyntaxNode> {
+fn only_child(node: &SyntaxNode) -> Option<SyntaxNode> {
     let mut children = node.children_with_tokens().filter(|child| !child.kind().is_trivia());
     let first = children.next()?.into_node()?;
     children.next().is_none().then_some(first)

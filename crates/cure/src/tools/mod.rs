@@ -93,8 +93,8 @@ fn file_error(error: FileError) -> ToolError {
 }
 
 /// The target of a caller's path. It must lie inside the worktree.
-fn inside(worktree: &Path, path: &Path) -> Result<PathBuf, ToolError> {
-    files::inside(worktree, path).map_err(file_error)
+fn resolve_path(worktree: &Path, path: &Path) -> Result<PathBuf, ToolError> {
+    files::resolve_inside(worktree, path).map_err(file_error)
 }
 
 /// The text of `code`, or the text and the path of the file `file_path`.
@@ -102,7 +102,7 @@ fn load(cx: &Context, code: Option<String>, file_path: Option<&Path>) -> Result<
     match (code, file_path) {
         (Some(code), None) => Ok((code, None)),
         (None, Some(path)) => {
-            let path = inside(&worktree(cx)?, path)?;
+            let path = resolve_path(&worktree(cx)?, path)?;
             Ok((files::read(&path).map_err(file_error)?, Some(path)))
         }
         _ => Err(ToolError::user("Give either `code` or `file_path`.").hint("`code` is the text itself.")),

@@ -76,7 +76,7 @@ impl Tool for ParseCure {
             let said = diagnose(&parsed.diagnostics, &args.code, &mut room, Self::NAME);
             let (mut modules, mut left_out) = (Vec::new(), 0);
             for module in &crate::syntax::modules(&parsed.tree()) {
-                let (summary, left) = within(summary(module), &mut room);
+                let (summary, left) = fit_summary(summary(module), &mut room);
                 modules.extend(summary);
                 left_out += left;
             }
@@ -86,7 +86,8 @@ impl Tool for ParseCure {
     }
 
     fn text(output: &Output) -> String {
-        let mut text = report::under(if output.ok { "✓ Parse successful" } else { "✗ Syntax error" }, &output.said);
+        let mut text =
+            report::titled_diagnostics(if output.ok { "✓ Parse successful" } else { "✗ Syntax error" }, &output.said);
         for module in &output.modules {
             text.push_str(&format!("\nmodule {}", module.name));
             let parts = [
@@ -117,7 +118,7 @@ impl Tool for ParseCure {
 }
 
 /// As much of a summary as fits, and how many names that leaves out.
-fn within(mut whole: Summary, room: &mut Room) -> (Option<Summary>, usize) {
+fn fit_summary(mut whole: Summary, room: &mut Room) -> (Option<Summary>, usize) {
     let mut summary = Summary { name: std::mem::take(&mut whole.name), ..Summary::default() };
     let fits = room.takes(&summary);
     let mut left = usize::from(!fits);

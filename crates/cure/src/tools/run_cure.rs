@@ -99,7 +99,7 @@ impl Tool for RunCure {
         };
         let modules = modules(&self.0, &cx);
         let ran = self.0.turn(&cx).await;
-        let outcome = apart(&cx, stop, move || {
+        let outcome = run_on_thread(&cx, stop, move || {
             let outcome = outcome(&code, &modules, &request);
             drop(ran);
             outcome
@@ -109,7 +109,7 @@ impl Tool for RunCure {
 
     fn text(output: &Output) -> String {
         if !output.said.is_ok() {
-            return report::under("✗ The program has errors; nothing ran", &output.said);
+            return report::titled_diagnostics("✗ The program has errors; nothing ran", &output.said);
         }
         let mut text = output.output.clone();
         if !text.is_empty() && !text.ends_with('\n') {
@@ -158,7 +158,7 @@ pub(super) fn allowed(cure: &Cure) -> Result<Limits, ToolError> {
 }
 
 /// Runs a job on its own thread. If the call is cancelled, the job is told to stop and not waited for.
-pub(super) async fn apart<T: Send + 'static>(
+pub(super) async fn run_on_thread<T: Send + 'static>(
     cx: &Context,
     stop: Stop,
     job: impl FnOnce() -> T + Send + 'static,

@@ -58,7 +58,7 @@ impl Tool for TypeCheckCure {
 
     fn text(output: &Output) -> String {
         let title = if output.ok { "✓ Type checking passed" } else { "✗ Type error" };
-        let mut text = report::under(title, &output.said);
+        let mut text = report::titled_diagnostics(title, &output.said);
         if output.ok {
             output.signatures.iter().for_each(|signature| text.push_str(&format!("\n{signature}")));
             let left = output.functions - output.signatures.len();

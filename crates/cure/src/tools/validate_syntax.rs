@@ -46,7 +46,7 @@ impl Tool for ValidateSyntax {
 
     fn text(output: &Output) -> String {
         let title = if output.ok { "✓ Syntax is valid" } else { "✗ Syntax error" };
-        report::under(title, &output.said)
+        report::titled_diagnostics(title, &output.said)
     }
 
     fn examples() -> Vec<Example> {

@@ -39,7 +39,7 @@ fn count() -> u64 {
 const PROGRAMS_OF_A_VM: usize = 1000;
 
 /// Runs a check for all seeds on all cores, with one state per worker; returns the failures.
-fn each<S: Default>(what: impl Fn(Range<u64>, &mut S) -> Vec<String> + Sync) -> Vec<String> {
+fn run_each<S: Default>(what: impl Fn(Range<u64>, &mut S) -> Vec<String> + Sync) -> Vec<String> {
     let first = number("HOB_CURE_SEED", 0);
     let end = first + count();
     let next = AtomicU64::new(first);
@@ -62,7 +62,7 @@ fn each<S: Default>(what: impl Fn(Range<u64>, &mut S) -> Vec<String> + Sync) -> 
 }
 
 /// This seed and its substitutes: far from all other seeds, and equal to it modulo `measure`.
-fn others(seed: u64, measure: u64) -> impl Iterator<Item = u64> {
+fn other_seeds(seed: u64, measure: u64) -> impl Iterator<Item = u64> {
     (0..1 << 10).map(move |attempt| seed + (attempt << 40) * measure)
 }
 
@@ -166,9 +166,9 @@ impl Tally {
     }
 
     /// Checks a program's value in the interpreter and its formatting; returns what remains for Erlang.
-    fn here(&self, seed: u64) -> Result<Case, String> {
+    fn generate_case(&self, seed: u64) -> Result<Case, String> {
         let (program, output, expected) = self.timed("making", || {
-            let made = others(seed, 1).find_map(|seed| {
+            let made = other_seeds(seed, 1).find_map(|seed| {
                 let program = make::program(seed);
                 match evaluate(&program) {
                     Ok((output, value)) => Some((program, output, value)),
@@ -211,11 +211,11 @@ fn programs_give_what_they_were_made_to_give() {
     let has_erlang = has_program("erl");
     let tally = Tally::default();
     let start = Instant::now();
-    let faults = each(|seeds, erlang: &mut Option<(Otp, usize)>| {
+    let faults = run_each(|seeds, erlang: &mut Option<(Otp, usize)>| {
         let mut faults = Vec::new();
         let mut cases = Vec::new();
         for seed in seeds {
-            match tally.here(seed) {
+            match tally.generate_case(seed) {
                 Ok(case) => cases.push(case),
                 Err(fault) => faults.push(fault),
             }
@@ -251,10 +251,10 @@ fn programs_give_what_they_were_made_to_give() {
 #[test]
 fn no_program_that_is_wrong_passes() {
     let kinds = Mutex::new(BTreeMap::<&str, usize>::new());
-    let faults = each(|seeds, (): &mut ()| {
+    let faults = run_each(|seeds, (): &mut ()| {
         let passed = seeds.filter_map(|seed| {
             // Some kinds need a record or a condition, which not every program has.
-            let made = others(seed, make::KINDS as u64).find_map(make::faulty);
+            let made = other_seeds(seed, make::KINDS as u64).find_map(make::faulty);
             let (kind, program) = made.expect("there are more seeds than anybody can try");
             *kinds.lock().expect("no worker panics").entry(kind).or_default() += 1;
             let (text, _) = program.text();

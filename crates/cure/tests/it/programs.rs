@@ -86,7 +86,7 @@ pub(crate) fn outcome(text: &str) -> String {
     let lines = Lines::new(text);
     let said = compiled.diagnostics.iter().map(|one| {
         let severity = if one.is_error() { "" } else { "warning " };
-        format!("{severity}{}@{}", one.code, lines.place(one.span.start).0)
+        format!("{severity}{}@{}", one.code, lines.line_column(one.span.start).0)
     });
     let said: Vec<_> = said.collect();
     if !compiled.is_ok() {
@@ -107,7 +107,7 @@ fn unwritten(text: &str) -> String {
     assert_eq!(outcome(text), "accepted", "{text}");
     let error =
         beam::program(&compile(text, &NoSources).forms(), &|_| None).expect_err("it cannot be written").diagnostic();
-    format!("not written {}@{}", error.code, Lines::new(text).place(error.span.start).0)
+    format!("not written {}@{}", error.code, Lines::new(text).line_column(error.span.start).0)
 }
 
 /// The first diagnostic of each program with errors or warnings, and the line where a person would look for the
@@ -122,7 +122,7 @@ fn what_is_said_first_stands_in_the_right_line() {
         let lines = Lines::new(&program.text);
         let said = &compiled.diagnostics;
         let first = said.iter().find(|one| one.is_error()).or(said.first());
-        let found = first.map(|one| (one.code.to_string(), lines.place(one.span.start).0.to_string()));
+        let found = first.map(|one| (one.code.to_string(), lines.line_column(one.span.start).0.to_string()));
         let row = rows.iter().find(|row| row[0] == program.name);
         let wanted = row.map(|row| (row[1].to_owned(), row[2].to_owned()));
         if found != wanted {

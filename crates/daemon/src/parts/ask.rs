@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use ::ask::control;
 use ::ask::{
-    AskSettings, Board, BoardOptions, HookAnswer, HookQuestion, Notified, Notify, ask_at_hook, heard_at_hook,
+    AskSettings, Board, BoardOptions, HookAnswer, HookQuestion, Notified, Notify, acknowledge_at_hook, ask_at_hook,
     late_at_hook,
 };
 use ::hooks::context::Piece;
@@ -14,7 +14,7 @@ use mcp::server::Server;
 use mcp::tool::Context;
 use project::Caller;
 use project::config::Section;
-use project::rooms::{Minute, Rooms};
+use project::dashboard::{Minute, Rooms};
 use serde_json::json;
 
 use super::{Capabilities, Part, PartStatus, Setup, Surface, Toolset};
@@ -41,7 +41,7 @@ impl Part for AskPart {
         let board = Board::new(BoardOptions {
             path: project.state_dir().join("ask.db"),
             prepare: Box::new(move || project.create_state_dir().map(drop).map_err(std::io::Error::other)),
-            is_alive: Box::new(|asker| connections::lives(asker.pid)),
+            is_alive: Box::new(|asker| connections::is_alive(asker.pid)),
             agent_of: Box::new(move |cx| others.upgrade()?.agent_name(cx)),
             refuses: Box::new(move |pid| connections::refusal(&of_processes, pid)),
             record: Box::new(move |record| journal.record(record)),
@@ -127,7 +127,7 @@ fn capabilities(board: &Arc<Board>) -> Capabilities {
 
 fn methods(board: Arc<Board>, server: Server, surface: Surface) -> Server {
     match surface {
-        Surface::Agent | Surface::Http => server.beside(move |cx, _| ::ask::late(&board, cx)),
+        Surface::Agent | Surface::Http => server.result_prefix(move |cx, _| ::ask::take_late_answers(&board, cx)),
         Surface::Control => {
             let [answering, claiming, watching, asking] = [(); 4].map(|()| board.clone());
             server
@@ -168,7 +168,7 @@ struct LateAnswers(Arc<Board>);
 impl AgentContext for LateAnswers {
     fn at_hook<'a>(&'a self, event: &'a AgentEvent) -> HostFuture<'a, Option<Piece>> {
         Box::pin(async {
-            let (board, cx, gone) = (self.0.clone(), event.cx.clone(), event.gone());
+            let (board, cx, gone) = (self.0.clone(), event.cx.clone(), event.connection_closed());
             // The function stores its result.
             let late = tokio::task::spawn_blocking(move || late_at_hook(&board, &cx, gone)).await;
             let (text, lost) = late.ok().flatten()?;
@@ -176,8 +176,8 @@ impl AgentContext for LateAnswers {
         })
     }
 
-    fn heard(&self, cx: &Context) {
-        heard_at_hook(&self.0, cx);
+    fn confirm_deliveries(&self, cx: &Context) {
+        acknowledge_at_hook(&self.0, cx);
     }
 }
 

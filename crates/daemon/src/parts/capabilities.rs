@@ -13,8 +13,8 @@ use mcp::resource::{Resources, TemplateError};
 use mcp::server::Server;
 use mcp::tool::{AnyTool, Context, Declaration};
 use project::Caller;
+use project::dashboard::{Minute, Rooms};
 use project::journal::Entry;
-use project::rooms::{Minute, Rooms};
 
 use super::{BoxFuture, Part};
 
@@ -149,7 +149,7 @@ pub(crate) struct OpenParts(pub Vec<OpenPart>);
 
 impl OpenParts {
     /// Returns one capability of all parts that have it, with their names.
-    pub(crate) fn having<'a, T>(
+    pub(crate) fn all_with<'a, T>(
         &'a self,
         capability: impl Fn(&'a Capabilities) -> Option<T>,
     ) -> impl Iterator<Item = (&'static str, T)> {
@@ -159,7 +159,7 @@ impl OpenParts {
     /// Returns the pending items for this caller, by part.
     pub(crate) async fn pending(&self, cx: &Context) -> Vec<(&'static str, String)> {
         let mut pending = Vec::new();
-        for (name, items) in self.having(|part| part.pending.as_ref()) {
+        for (name, items) in self.all_with(|part| part.pending.as_ref()) {
             pending.extend(items(cx).await.map(|text| (name, text)));
         }
         pending
@@ -167,7 +167,7 @@ impl OpenParts {
 
     /// Returns a fact about a worktree, from the part that knows it.
     pub(crate) async fn fact(&self, name: &str, worktree: &Path) -> Option<String> {
-        for (_, facts) in self.having(|part| part.facts.as_ref()) {
+        for (_, facts) in self.all_with(|part| part.facts.as_ref()) {
             if let Some(fact) = facts(name, worktree).await {
                 return Some(fact);
             }
@@ -177,6 +177,6 @@ impl OpenParts {
 
     /// Returns the name under which the agent of a connection registered, if a part knows one.
     pub(crate) fn agent_name(&self, cx: &Context) -> Option<String> {
-        self.having(|part| part.agent_name.as_ref()).find_map(|(_, name)| name(cx))
+        self.all_with(|part| part.agent_name.as_ref()).find_map(|(_, name)| name(cx))
     }
 }

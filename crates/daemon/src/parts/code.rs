@@ -5,7 +5,7 @@ use std::sync::Arc;
 use ::code::tools::{self, Questions};
 use ::code::{CodeSettings, Options, Timing, runner_of_code};
 use project::config::Section;
-use project::rooms::Rooms;
+use project::dashboard::Rooms;
 use project::{CodeTrust, Config, Environment, Project};
 use serde_json::{Map, json};
 

@@ -30,7 +30,7 @@ pub(crate) struct ExplorePart {
 fn sources(setup: &Setup<'_>) -> Sources {
     let [code, model] = [(); 2].map(|()| setup.others.clone());
     Sources {
-        code: Box::new(move || code.upgrade()?.having(|part| part.code.clone()).next().map(|(_, code)| code)),
+        code: Box::new(move || code.upgrade()?.all_with(|part| part.code.clone()).next().map(|(_, code)| code)),
         diff: Box::new(changed_lines),
         compiling: Some(compiling(setup.project)),
         model: Box::new(move |cx, name, text| node(model.clone(), cx, name, text)),
@@ -42,7 +42,7 @@ fn sources(setup: &Setup<'_>) -> Sources {
 /// Finds a node with its model.
 fn node<'a>(others: Weak<OpenParts>, cx: &'a Context, name: &'static str, text: &'static str) -> ModelFuture<'a> {
     Box::pin(async move {
-        let nodes = others.upgrade().and_then(|parts| parts.having(|part| part.nodes.clone()).next());
+        let nodes = others.upgrade().and_then(|parts| parts.all_with(|part| part.nodes.clone()).next());
         let Some((_, nodes)) = nodes else { return Ok(None) };
         let node = nodes.direct(cx, name, text).await?;
         Ok(node.map(|node| Arc::new(Model(node)) as Arc<dyn ModelNode>))

@@ -138,12 +138,12 @@ impl Host for DaemonHost {
 
     fn contexts(&self) -> Vec<(&'static str, Arc<dyn AgentContext>)> {
         let others = self.others.upgrade();
-        others.map_or_else(Vec::new, |others| others.having(|part| part.agent_context.clone()).collect())
+        others.map_or_else(Vec::new, |others| others.all_with(|part| part.agent_context.clone()).collect())
     }
 
     fn ask(&self, question: PersonQuestion) -> Option<PersonAnswering> {
         let others = self.others.upgrade()?;
-        let (_, ask) = others.having(|part| part.person.as_ref()).next()?;
+        let (_, ask) = others.all_with(|part| part.person.as_ref()).next()?;
         Some(ask(question))
     }
 

@@ -22,7 +22,7 @@ pub(crate) struct Served {
 }
 
 impl Served {
-    pub(super) fn standing(server: Server) -> Served {
+    pub(super) fn permanent(server: Server) -> Served {
         Served { server, _branch: None }
     }
 }

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use ::hooks::context::{Memory, Moment, Piece};
 use ::hooks::service::{AgentContext, AgentEvent, HostFuture};
-use ::mail::callers::{Callers, CallersOptions, away};
+use ::mail::callers::{Callers, CallersOptions, unavailable_error};
 use ::mail::control::{self, PlaceView};
 use ::mail::hints::HookEvent;
 use ::mail::home::Home;
@@ -20,8 +20,8 @@ use mcp::server::Server;
 use mcp::tool::{Context, Declaration};
 use parking_lot::Mutex;
 use project::config::Section;
+use project::dashboard::{Minute, Rooms};
 use project::journal::Entry;
-use project::rooms::{Minute, Rooms};
 use project::{Caller, Config, Project};
 use serde_json::{Value, json};
 
@@ -94,7 +94,7 @@ impl Part for MailPart {
     }
 
     fn declared() -> MailPart {
-        let closed = || async { Err(away("its tools are only declared here")) };
+        let closed = || async { Err(unavailable_error("its tools are only declared here")) };
         let callers = Callers::new(CallersOptions {
             open: Box::new(move || Box::pin(closed())),
             identities: PathBuf::new(),
@@ -144,7 +144,7 @@ impl Part for MailPart {
     }
 
     fn health(project: &Project, config: &Config) -> Option<Health> {
-        let look = opening::home(project, config).look();
+        let look = opening::home(project, config).report_location();
         let place = format!("in {}", look.place);
         let mut findings = vec![match (look.problem, look.remark) {
             (Some((problem, next)), _) => Finding::problem("place", format!("{problem}. {}", next.join(" "))),
@@ -283,7 +283,7 @@ impl AgentContext for PendingMail {
         })
     }
 
-    fn heard(&self, _: &Context) {}
+    fn confirm_deliveries(&self, _: &Context) {}
 }
 
 /// The agents that hold tokens.
@@ -321,7 +321,7 @@ fn methods(callers: &Arc<Callers>, home: &Arc<Home>, root: &Path, server: Server
                 .method("mail/rename", move |cx, params| control::rename(renaming.clone(), cx, params))
                 .method("mail/forget", move |cx, params| control::forget(forgetting.clone(), cx, params))
                 .method("mail/token", move |cx, params| control::token(tokens.clone(), cx, params))
-                .method("mail/place", move |_, params| control::place(placed.clone(), home.clone(), params))
+                .method("mail/place", move |_, params| control::choose_location(placed.clone(), home.clone(), params))
                 .method("mail/import", move |cx, params| control::import(importing.clone(), root.clone(), cx, params))
         }
     }

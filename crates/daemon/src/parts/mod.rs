@@ -223,7 +223,7 @@ pub fn faults(config: &Config) -> Vec<String> {
 }
 
 /// Returns a sentence for each environment variable that the settings need and this process lacks.
-pub fn lacks(config: &Config) -> Vec<String> {
+pub fn missing_variables(config: &Config) -> Vec<String> {
     sections().into_iter().flat_map(|section| (section.lacks)(config)).collect()
 }
 

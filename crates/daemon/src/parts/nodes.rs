@@ -13,7 +13,7 @@ use mcp::tool::AnyTool;
 use parking_lot::Mutex;
 use project::Config;
 use project::config::Section;
-use project::rooms::{NodeRow, Rooms};
+use project::dashboard::{NodeRow, Rooms};
 use tokio::sync::watch::Receiver;
 
 use super::{BoxFuture, Capabilities, Live, LiveTools, Part, Setup, Toolset};
@@ -77,7 +77,7 @@ impl Part for NodesPart {
     }
 
     fn section() -> Option<Section> {
-        Some(Section::for_settings::<NodesSettings>().with_faults(faults).with_lacks(lacks))
+        Some(Section::for_settings::<NodesSettings>().with_faults(faults).with_missing_variables(missing_keys))
     }
 }
 
@@ -123,7 +123,7 @@ fn faults(config: &Config) -> Vec<String> {
 }
 
 /// Returns the missing keys.
-fn lacks(config: &Config) -> Vec<String> {
+fn missing_keys(config: &Config) -> Vec<String> {
     unusable(config, true)
 }
 

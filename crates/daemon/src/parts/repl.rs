@@ -3,14 +3,14 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use ::repl::dashboard::SessionRows;
 use ::repl::profile::{Granted, NoList, of_directory, program_path};
-use ::repl::rooms::SessionRows;
 use ::repl::sandboxed::SandboxMode;
 use ::repl::status::SessionStatus;
 use ::repl::{Repl, ReplOptions, ReplSettings};
 use mcp::tool::Context;
 use project::config::Section;
-use project::rooms::Rooms;
+use project::dashboard::Rooms;
 use project::{Caller, Config, Project};
 use serde_json::json;
 
@@ -120,7 +120,7 @@ impl Part for ReplPart {
             // The checkout is not the working directory: a version manager would read its files.
             command.arg("--help").current_dir("/");
             let help = ::process::capture(command).ok()?;
-            NoList::look(&home, |name| std::env::var_os(name), &help)
+            NoList::find_missing_list(&home, |name| std::env::var_os(name), &help)
         }) {
             let empty = if none.config.exists() { "empty" } else { "make an empty file" };
             findings.push(Finding::problem(

@@ -12,7 +12,7 @@ use mcp::resource::Resources;
 use mcp::server::{Server, ServerInfo};
 use mcp::tool::Context;
 
-use project::rooms::Rooms;
+use project::dashboard::Rooms;
 use project::{Caller, Config, Hello, Project, Role, VERSION};
 use serde_json::{Map, Value, json};
 
@@ -20,8 +20,8 @@ use super::choice::Catalog;
 use super::live::{Branch, Branches, Served};
 use super::{BoxFuture, ChoiceError, Entry, HttpAgent, OpenPart, OpenParts, PARTS, Run, Setup, Stores, Surface};
 use crate::connections::Connections;
+use crate::dashboard::CallLog;
 use crate::journal::Journal;
-use crate::rooms::CallLog;
 use crate::secrets::Seal;
 use crate::tool_summary::ToolSummaries;
 
@@ -68,7 +68,7 @@ impl Parts {
         let live = parts.0.iter().position(|part| part.capabilities.live_tools.is_some());
         let catalog = Catalog::from_parts(parts.0.iter().map(|open| &*open.part), live, config.toolsets.clone())?;
         let names = catalog.tool_names();
-        parts.having(|part| part.live_tools.as_ref()).for_each(|(_, live)| live.reserve(&names));
+        parts.all_with(|part| part.live_tools.as_ref()).for_each(|(_, live)| live.reserve(&names));
         let calls = Arc::<CallLog>::default();
         calls.set_waiting_tools(parts.0.iter().flat_map(|open| open.capabilities.waiting_tools.iter().copied()));
         let (servers, branches, tool_summaries) = (Mutex::default(), Branches::default(), ToolSummaries::default());
@@ -86,7 +86,7 @@ impl Parts {
         match hello.role {
             Role::Mcp => self.live_server(hello, worktree, Surface::Agent).await,
             // The command line calls nodes by node_run, so it needs no tools made of nodes.
-            Role::Control => self.server_with(hello, Surface::Control, add_control).map(Served::standing),
+            Role::Control => self.server_with(hello, Surface::Control, add_control).map(Served::permanent),
         }
     }
 
@@ -104,13 +104,13 @@ impl Parts {
     async fn live_server(&self, hello: &Hello, worktree: &Path, surface: Surface) -> Result<Served, ChoiceError> {
         let standing = self.server_with(hello, surface, |server| server)?;
         let chosen = self.catalog.choose(&hello.toolsets, hello.profile.as_deref())?;
-        let Some(live) = &chosen.live else { return Ok(Served::standing(standing)) };
+        let Some(live) = &chosen.live else { return Ok(Served::permanent(standing)) };
         let key = (surface, Arc::as_ptr(&chosen.registry).addr(), worktree.to_owned());
         if let Some(branch) = self.branches.get(&key) {
             return Ok(branch);
         }
         let Some(files) = self.parts.0.get(live.part).and_then(|open| open.capabilities.live_tools.as_ref()) else {
-            return Ok(Served::standing(standing));
+            return Ok(Served::permanent(standing));
         };
         let following = files.follow(worktree).await;
         let registry = Arc::new(standing.registry().fork());
@@ -168,7 +168,7 @@ impl Parts {
             server = server.observe(move |cx, tool, arguments, stopper| calls.begin(cx, tool, arguments, stopper));
             let annotations: Vec<_> = extras().filter_map(|part| part.annotation.clone()).collect();
             for annotation in annotations.clone() {
-                server = server.beside(move |cx, tool| annotation.text(cx, tool).into_iter().collect());
+                server = server.result_prefix(move |cx, tool| annotation.text(cx, tool).into_iter().collect());
             }
             if !annotations.is_empty() {
                 server = server.on_notification("notifications/initialized", move |cx, _| {
@@ -184,7 +184,7 @@ impl Parts {
         if is_live || *prompts.changes().borrow() > 0 {
             server = server.prompts(prompts);
         }
-        self.parts.having(|part| part.methods.as_ref()).fold(server, |server, (_, add)| add(server, surface))
+        self.parts.all_with(|part| part.methods.as_ref()).fold(server, |server, (_, add)| add(server, surface))
     }
 
     /// Returns the tools to choose from.
@@ -215,12 +215,12 @@ impl Parts {
 
     /// Returns the rows of each part, by its name.
     pub(crate) fn rows(&self, stores: Stores) -> Vec<(&'static str, BoxFuture<'static, Rooms>)> {
-        self.parts.having(|part| part.rows.as_ref()).map(|(name, rows)| (name, rows(stores))).collect()
+        self.parts.all_with(|part| part.rows.as_ref()).map(|(name, rows)| (name, rows(stores))).collect()
     }
 
     /// Describes a notable entry of a part's own in the journal.
     pub(crate) fn event_text(&self, entry: &project::journal::Entry) -> Option<String> {
-        self.parts.having(|part| part.event_text.as_ref()).find_map(|(_, text)| text(entry))
+        self.parts.all_with(|part| part.event_text.as_ref()).find_map(|(_, text)| text(entry))
     }
 
     /// Returns the name under which a caller's agent registered.
@@ -230,22 +230,22 @@ impl Parts {
 
     /// Returns the names of the sessions that would be lost if the daemon ended.
     pub(crate) fn sessions(&self) -> Vec<String> {
-        self.parts.having(|part| part.sessions.as_ref()).flat_map(|(_, sessions)| sessions()).collect()
+        self.parts.all_with(|part| part.sessions.as_ref()).flat_map(|(_, sessions)| sessions()).collect()
     }
 
     /// Returns the reason why connections of a caller are refused; `None` if they are not.
     pub(crate) fn refusal(&self, caller: &Caller) -> Option<String> {
-        self.parts.having(|part| part.refusal.as_ref()).find_map(|(_, refusal)| refusal(caller))
+        self.parts.all_with(|part| part.refusal.as_ref()).find_map(|(_, refusal)| refusal(caller))
     }
 
     /// Returns the agent that a token identifies, for a caller over HTTP.
     pub(crate) fn agent_by_token(&self, token: &str) -> Option<String> {
-        self.parts.having(|part| part.http_identity.as_ref()).find_map(|(_, http)| http.agent_by_token(token))
+        self.parts.all_with(|part| part.http_identity.as_ref()).find_map(|(_, http)| http.agent_by_token(token))
     }
 
     /// Returns that agent's current state; `None` if its token was revoked since.
     pub(crate) fn http_agent(&self, agent: &str, run: Run<'_>) -> Option<HttpAgent> {
-        self.parts.having(|part| part.http_identity.as_ref()).find_map(|(_, http)| http.agent(agent, run))
+        self.parts.all_with(|part| part.http_identity.as_ref()).find_map(|(_, http)| http.agent(agent, run))
     }
 
     /// Ends processes that the previous daemon may have left behind, in case its guardians were killed too.

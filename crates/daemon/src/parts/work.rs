@@ -7,11 +7,11 @@ use std::sync::Arc;
 use ::hooks::Brief;
 use ::hooks::context::{Memory, Piece};
 use ::hooks::service::{AgentContext, AgentEvent, HostFuture};
-use ::work::around::{Agent, OtherParts, Waiting, WaitingFuture};
+use ::work::other_parts::{Agent, OtherParts, Waiting, WaitingFuture};
 use ::work::{Moment, Work, WorkOptions, WorkSettings, control, tools};
 use mcp::tool::{Context, Declaration};
 use project::config::Section;
-use project::rooms::Rooms;
+use project::dashboard::Rooms;
 use project::{Caller, Environment, Role};
 use tokio::runtime;
 
@@ -101,7 +101,7 @@ struct WorkContext(Arc<Work>);
 impl Annotation for WorkContext {
     /// Adds nothing; a returned result proves that earlier ones arrived.
     fn text(&self, cx: &Context, _: &Declaration) -> Option<String> {
-        self.0.heard_of(cx.caller::<Caller>()?, false);
+        self.0.confirm_delivery(cx.caller::<Caller>()?, false);
         None
     }
 }
@@ -122,14 +122,14 @@ impl AgentContext for WorkContext {
             let caller = event.cx.caller::<Caller>()?;
             let text = self.0.brief_unasked(&event.cx, caller, moment, needed).await?;
             let (work, run) = (self.0.clone(), caller.run.clone().unwrap_or_default());
-            let lost = Box::new(move || work.lost(&run));
+            let lost = Box::new(move || work.record_lost_answer(&run));
             Some(event.piece(format!("Where the work stands here:\n{text}"), false, Some(lost)))
         })
     }
 
-    fn heard(&self, cx: &Context) {
+    fn confirm_deliveries(&self, cx: &Context) {
         if let Some(caller) = cx.caller::<Caller>() {
-            self.0.heard_of(caller, true);
+            self.0.confirm_delivery(caller, true);
         }
     }
 }
@@ -161,14 +161,14 @@ fn other_parts(setup: &Setup<'_>) -> OtherParts {
 
 /// Returns the available facts of these names about a worktree without asking a daemon, for rules. Blocks.
 pub fn facts(names: &[&str], worktree: &Path) -> BTreeMap<String, String> {
-    let branch = ::work::for_rules::branch(worktree).map(|branch| ("work.branch".to_owned(), branch));
+    let branch = ::work::rule_facts::branch(worktree).map(|branch| ("work.branch".to_owned(), branch));
     let mut known: BTreeMap<String, String> = branch.into_iter().collect();
     // Git is not run for a branch alone.
     if names.iter().any(|name| !known.contains_key(*name))
         && let Ok(runtime) = runtime::Builder::new_current_thread().enable_all().build()
     {
         let env = Environment::of_this_process();
-        let of_git = runtime.block_on(::work::for_rules::look(worktree, &env));
+        let of_git = runtime.block_on(::work::rule_facts::query_facts(worktree, &env));
         for (name, value) in of_git {
             known.insert(name.to_owned(), value);
         }

@@ -329,7 +329,7 @@ async fn changed_definitions(
         lookups.doubt(format!("only the first {MOST_LINES} changed lines were looked up"));
     }
     let late = || ToolError::user("the changed definitions were not found in time").hint("Raise `wait_ms`.");
-    let mut found = lookups.limit(questions.around(cx, lines)).await.ok_or_else(late)??;
+    let mut found = lookups.limit(questions.enclosing_symbols(cx, lines)).await.ok_or_else(late)??;
     if found.is_empty() {
         return Err(ToolError::user("the diff changes no definition").hint("Name definitions in `symbols`."));
     }

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use project::inside::Inside;
+use project::checkout_dir::Inside;
 use project::{Caller, journal, private};
 use serde::{Deserialize, Serialize};
 

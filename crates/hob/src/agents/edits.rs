@@ -123,7 +123,7 @@ impl Edits {
     }
 
     /// Reads a file below `base`.
-    pub(crate) fn look(base: &Path, path: &Path, links: Links) -> Result<Option<String>> {
+    pub(crate) fn read_below(base: &Path, path: &Path, links: Links) -> Result<Option<String>> {
         check_links(base, path, links)?;
         read(path, links)
     }
@@ -173,7 +173,7 @@ impl Edits {
     }
 
     /// Returns the owners whose edits can be reverted separately, with their files.
-    pub(crate) fn alone(&self) -> Vec<(String, PathBuf)> {
+    pub(crate) fn separate_owners(&self) -> Vec<(String, PathBuf)> {
         let files = self.record.files.iter().filter(|file| is_alone(&file.owner));
         files.map(|file| (file.owner.clone(), self.base.join(&file.path))).collect()
     }

@@ -47,14 +47,14 @@ pub(super) fn remove(text: &str, key: &str, allows: Allows) -> Result<String, Br
 pub(super) fn entry(text: &str, path: &[&str], allows: Allows) -> Result<Option<Entry>, Broken> {
     let (_, root) = parse(text, allows)?;
     let Some(servers) = object_at(&root, path)? else { return Ok(None) };
-    let Some(ours) = only(&servers, SERVER)? else { return Ok(None) };
+    let Some(ours) = only_property(&servers, SERVER)? else { return Ok(None) };
     let Some(ours) = ours.object_value() else { return Err(Broken::Shape(SERVER.to_owned())) };
     let string = |node: CstNode| node.as_string_lit().and_then(|literal| literal.decoded_value().ok());
     let strings = |node: Option<CstNode>| {
         let elements = node.and_then(|node| node.as_array()).map(|array| array.elements()).unwrap_or_default();
         elements.into_iter().map(|word| string(word.clone()).unwrap_or_else(|| word.to_string())).collect::<Vec<_>>()
     };
-    let field = |name: &str| Ok::<_, Broken>(only(&ours, name)?.and_then(|field| field.value()));
+    let field = |name: &str| Ok::<_, Broken>(only_property(&ours, name)?.and_then(|field| field.value()));
     let more = ours.properties().into_iter().filter(|property| {
         let name = name(property);
         let value = property.value();
@@ -88,8 +88,8 @@ pub(super) fn value(text: &str, allows: Allows) -> Result<Value, Broken> {
 pub(super) fn set(text: &str, path: &[String], value: CstInputValue, allows: Allows) -> Result<String, Broken> {
     let (bom, root) = parse(text, allows)?;
     let Some((last, way)) = path.split_last() else { return Ok(text.to_owned()) };
-    let object = made(&root, way)?;
-    match only(&object, last)? {
+    let object = create_object(&root, way)?;
+    match only_property(&object, last)? {
         Some(present) => present.set_value(value),
         None => _ = object.append(last, value),
     }
@@ -101,7 +101,8 @@ pub(super) fn unset(text: &str, path: &[String], allows: Allows) -> Result<Strin
     let (bom, root) = parse(text, allows)?;
     for length in (1..=path.len()).rev() {
         let (last, way) = (&path[length - 1], &path[..length - 1]);
-        let Some(property) = object_at(&root, way)?.map(|object| only(&object, last)).transpose()?.flatten() else {
+        let Some(property) = object_at(&root, way)?.map(|object| only_property(&object, last)).transpose()?.flatten()
+        else {
             continue;
         };
         let is_empty = property.object_value().is_some_and(|object| object.properties().is_empty());
@@ -127,9 +128,9 @@ pub(super) fn push_each(
     allows: Allows,
 ) -> Result<String, Broken> {
     let (bom, root) = parse(text, allows)?;
-    let object = made(&root, way)?;
+    let object = create_object(&root, way)?;
     for (key, value) in values {
-        let array = match only(&object, &key)? {
+        let array = match only_property(&object, &key)? {
             Some(present) => present.array_value().ok_or_else(|| Broken::Shape(key.clone()))?,
             None => object.array_value_or_create(&key).ok_or_else(|| Broken::Shape(key.clone()))?,
         };
@@ -252,10 +253,10 @@ pub(super) fn input(value: &Value) -> CstInputValue {
 }
 
 /// Returns the object at a path, and creates missing parts.
-fn made(root: &CstRootNode, path: &[impl AsRef<str>]) -> Result<CstObject, Broken> {
+fn create_object(root: &CstRootNode, path: &[impl AsRef<str>]) -> Result<CstObject, Broken> {
     let mut object = root.object_value_or_create().ok_or_else(|| Broken::Shape("the whole file".to_owned()))?;
     for key in path.iter().map(AsRef::as_ref) {
-        only(&object, key)?;
+        only_property(&object, key)?;
         object = object.object_value_or_create(key).ok_or_else(|| Broken::Shape(key.to_owned()))?;
     }
     Ok(object)
@@ -268,14 +269,14 @@ fn object_at(root: &CstRootNode, path: &[impl AsRef<str>]) -> Result<Option<CstO
     }
     let mut object = root.object_value().ok_or_else(|| Broken::Shape("the whole file".to_owned()))?;
     for key in path.iter().map(AsRef::as_ref) {
-        let Some(property) = only(&object, key)? else { return Ok(None) };
+        let Some(property) = only_property(&object, key)? else { return Ok(None) };
         object = property.object_value().ok_or_else(|| Broken::Shape(key.to_owned()))?;
     }
     Ok(Some(object))
 }
 
 /// Returns the only property of that name. If there are two, agents may use either, so that is an error.
-fn only(object: &CstObject, wanted: &str) -> Result<Option<CstObjectProp>, Broken> {
+fn only_property(object: &CstObject, wanted: &str) -> Result<Option<CstObjectProp>, Broken> {
     let mut found = object.properties().into_iter().filter(|property| name(property) == wanted);
     match (found.next(), found.next()) {
         (_, Some(_)) => Err(Broken::Twice(wanted.to_owned())),

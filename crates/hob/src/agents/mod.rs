@@ -2,15 +2,15 @@
 //! steps missing before it uses hob. Stateless; `commands/init` edits, `commands/doctor` reads.
 //!
 //! Start with [`AGENTS`]. [`Format`] edits a file's text, `change` a single value; `edits` writes files and records the
-//! originals; `hook_entries` handles hooks; `standing` reads trust, approvals and switches in an agent's own files.
+//! originals; `hook_entries` handles hooks; `integration` reads trust, approvals and switches in an agent's own files.
 
 mod change;
 mod edits;
 mod entry;
 mod format;
 mod hook_entries;
+mod integration;
 mod jsonc;
-mod standing;
 mod toml;
 mod version;
 
@@ -19,7 +19,7 @@ pub(crate) use edits::{Edits, Links, Undone, missing_dirs};
 pub(crate) use entry::{Entry, SERVER};
 pub(crate) use format::{Added, Allows, Broken, Format, Shape};
 pub(crate) use hook_entries::{HookFile, HookScope, WriteOutcome, without_hooks};
-pub(crate) use standing::{CLAUDE_LOCAL, Need, Plugin, Site, Step, hooks_off};
+pub(crate) use integration::{CLAUDE_LOCAL, Need, Plugin, Site, Step, hooks_off};
 pub(crate) use version::version;
 
 use std::ffi::OsStr;
@@ -71,7 +71,7 @@ pub(crate) struct Agent {
     /// The formats of its list of servers, in a project and in a home.
     formats: [Format; 2],
     /// The reader for trust and approvals in its files, if it has any.
-    standing: Option<standing::Reader>,
+    standing: Option<integration::Reader>,
     /// The variable that relocates its files, and the default directory in the home.
     home_variable: Option<(&'static str, &'static str)>,
 }
@@ -93,7 +93,7 @@ pub(crate) const AGENTS: &[Agent] = &[
         project_files: &[".mcp.json"],
         user_files: &[".claude.json"],
         formats: [json("mcpServers", Allows::Nothing); 2],
-        standing: Some(standing::claude),
+        standing: Some(integration::claude),
         home_variable: Some(("CLAUDE_CONFIG_DIR", ".claude")),
     },
     Agent {
@@ -105,7 +105,7 @@ pub(crate) const AGENTS: &[Agent] = &[
         project_files: &[".codex/config.toml"],
         user_files: &[".codex/config.toml"],
         formats: [Format::Toml { table: "mcp_servers" }; 2],
-        standing: Some(standing::codex),
+        standing: Some(integration::codex),
         home_variable: Some(("CODEX_HOME", ".codex")),
     },
     Agent {
@@ -141,7 +141,7 @@ pub(crate) const AGENTS: &[Agent] = &[
         project_files: &[".gemini/settings.json"],
         user_files: &[".gemini/settings.json"],
         formats: [json("mcpServers", Allows::Comments); 2],
-        standing: Some(standing::gemini),
+        standing: Some(integration::gemini),
         home_variable: Some(("GEMINI_CLI_HOME", "")),
     },
     Agent {
@@ -153,7 +153,7 @@ pub(crate) const AGENTS: &[Agent] = &[
         project_files: &[".github/mcp.json", ".mcp.json"],
         user_files: &[".copilot/mcp-config.json"],
         formats: [json("mcpServers", Allows::Nothing); 2],
-        standing: Some(standing::copilot),
+        standing: Some(integration::copilot),
         home_variable: Some(("COPILOT_HOME", ".copilot")),
     },
     Agent {
@@ -165,7 +165,7 @@ pub(crate) const AGENTS: &[Agent] = &[
         project_files: &["opencode.jsonc", "opencode.json"],
         user_files: &[".config/opencode/opencode.jsonc", ".config/opencode/opencode.json"],
         formats: [Format::Json { key: "mcp", shape: Shape::List, allows: LAX }; 2],
-        standing: Some(standing::opencode),
+        standing: Some(integration::opencode),
         home_variable: Some(("XDG_CONFIG_HOME", ".config")),
     },
 ];
@@ -198,7 +198,7 @@ impl Agent {
     pub(crate) fn file(&self, scope: Scope, site: &Site) -> PathBuf {
         let mut files = self.files(scope, site);
         let has_entry = |file: &PathBuf| {
-            let text = Edits::look(site.base(scope), file, scope.links()).ok().flatten();
+            let text = Edits::read_below(site.base(scope), file, scope.links()).ok().flatten();
             text.is_some_and(|text| self.format(scope).entry(&text).is_ok_and(|entry| entry.is_some()))
         };
         let is_there = |file: &PathBuf| file.symlink_metadata().is_ok();
@@ -212,8 +212,8 @@ impl Agent {
             return None;
         }
         let file = &self.files(Scope::User, site)[0];
-        let text = Edits::look(&site.home, file, Links::Follow).ok().flatten()?;
-        site.places().iter().find_map(|place| {
+        let text = Edits::read_below(&site.home, file, Links::Follow).ok().flatten()?;
+        site.worktree_paths().iter().find_map(|place| {
             jsonc::entry(&text, &["projects", place, self.format(Scope::User).servers()], LAX).transpose()
         })
     }

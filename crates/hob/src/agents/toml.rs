@@ -13,7 +13,7 @@ pub(super) fn add(text: &str, table: &str, entry: &Entry) -> Result<String, Brok
     ours.insert("command", value(&entry.command));
     ours.insert("args", value(entry.args.iter().collect::<Array>()));
     servers.insert(SERVER, Item::Table(ours));
-    set_apart(text, servers.get_mut(SERVER));
+    separate_by_blank_line(text, servers.get_mut(SERVER));
     Ok(restore_newlines(text, document.to_string()))
 }
 
@@ -124,7 +124,7 @@ fn child<'a>(table: &'a mut dyn TableLike, key: &str) -> Result<&'a mut dyn Tabl
 }
 
 /// Separates a new table from the previous one by a blank line; toml_edit leaves that to the caller.
-fn set_apart(text: &str, item: Option<&mut Item>) {
+fn separate_by_blank_line(text: &str, item: Option<&mut Item>) {
     if let Some(table) = item.and_then(Item::as_table_mut)
         && !text.trim().is_empty()
     {

@@ -34,7 +34,7 @@ pub(crate) fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> O
 mod tests {
     use super::*;
 
-    fn says(error: ChoiceError, command: &str) -> String {
+    fn failure_text(error: ChoiceError, command: &str) -> String {
         let Failure { message, hints, .. } = failure(error, command);
         format!("{message} | {}", hints.join(" "))
     }
@@ -52,7 +52,7 @@ mod tests {
             (toolset("frobnicate"), "mcp", "`hob mcp --help` says more."),
             (profile("ghc_mcp"), "mcp", "Did you mean `hob mcp --profile ghc-mcp`? `hob mcp --help` says more."),
         ] {
-            let said = says(error, command);
+            let said = failure_text(error, command);
             assert!(said.ends_with(&format!(" | {expected}")) && said.contains("; available: "), "{said}");
         }
     }

@@ -154,7 +154,7 @@ fn deciding(call: &Call, directory: &Path) -> Result<Vec<Project>, String> {
     let nearest = Project::find(call.project.as_deref(), directory);
     let is_named =
         nearest.as_ref().is_ok_and(|nearest| matches!(nearest.found_by(), FoundBy::Argument | FoundBy::Variable));
-    let around = if is_named { Vec::new() } else { project::around(directory) };
+    let around = if is_named { Vec::new() } else { project::candidate_roots(directory) };
     let around = around.iter().rev().filter_map(|root| Project::find(Some(root), root).ok());
     let mut deciding: Vec<Project> = around.filter(hooks::files::has_own_policy).collect();
     match nearest {

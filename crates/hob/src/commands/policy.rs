@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use clap::{Args, Subcommand};
 use hooks::agents::Verdict;
-use hooks::deciding::decided;
+use hooks::decision::decided;
 use hooks::files::{ActivePolicies, Files, user_path};
 use hooks::policy::{Decision, Policy, Subject};
 use hooks::{Agent, Event};

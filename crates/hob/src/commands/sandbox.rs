@@ -8,12 +8,12 @@ use crate::exit::{Exit, Failure};
 /// Converts a failure to reach the daemon.
 pub(super) fn no_daemon(error: &ConnectError) -> Failure {
     let failure = Failure::new(error).exit(Exit::NoDaemon);
-    if error.is_sandbox() { failure.hint(instead(&command_words())) } else { failure }
+    if error.is_sandbox() { failure.hint(corresponding_tool(&command_words())) } else { failure }
 }
 
 /// Returns the hint for a failed call, if the sandbox blocked it.
 pub(super) fn hint(error: &ControlError) -> Option<String> {
-    matches!(error, ControlError::Connect(error) if error.is_sandbox()).then(|| instead(&command_words()))
+    matches!(error, ControlError::Connect(error) if error.is_sandbox()).then(|| corresponding_tool(&command_words()))
 }
 
 /// Returns the subcommand and the word after it.
@@ -31,7 +31,7 @@ fn command_words() -> Vec<String> {
 }
 
 /// Returns the MCP tool that corresponds to the command.
-fn instead(words: &[String]) -> String {
+fn corresponding_tool(words: &[String]) -> String {
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     let tool = match words.as_slice() {
         ["call", tool, ..] => Some(*tool),
@@ -63,7 +63,8 @@ mod tests {
 
     #[test]
     fn each_command_names_its_tool() {
-        let said = |words: &[&str]| instead(&words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>());
+        let said =
+            |words: &[&str]| corresponding_tool(&words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>());
         assert!(said(&["call", "repl_eval", "--code"]).contains("the tool `repl_eval`"));
         assert!(said(&["inbox"]).contains("the tool `check_messages`"));
         assert!(said(&["stop"]).starts_with("Ask your user"));

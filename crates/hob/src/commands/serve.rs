@@ -30,7 +30,7 @@ impl Serve {
     pub(crate) fn run(self, project: Project) -> Result<Exit, Failure> {
         let background = self.background;
         // Print this once: the daemon restarts itself in a clean environment.
-        if !background && project::handed::is_handed_over() && std::io::stderr().is_terminal() {
+        if !background && project::daemon_environment::is_handed_over() && std::io::stderr().is_terminal() {
             let (root, log) = (visible::path(project.root()), visible::path(&project.log_dir()));
             terminal::note(format!("Serving {root}; its log is in {log}. Ctrl-C or `hob stop` stops it."));
         }

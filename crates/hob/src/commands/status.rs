@@ -7,7 +7,7 @@ use std::time::{Duration, SystemTime};
 
 use clap::Args;
 use client::Control;
-use project::rooms::{NEXT, Snapshot};
+use project::dashboard::{NEXT, Snapshot};
 use project::{Config, Project};
 use serde_json::{Map, Value, json};
 
@@ -183,7 +183,7 @@ fn section(say: &mut impl FnMut(String), title: &str, items: &Value, line: impl 
 }
 
 /// False in the states in which a session's program is gone, and its pending items do not matter.
-pub(super) fn lives(session: &Value) -> bool {
+pub(super) fn is_alive(session: &Value) -> bool {
     !matches!(session["state"].as_str(), Some("exited" | "crashed" | "stopped" | "killed"))
 }
 
@@ -196,7 +196,7 @@ pub(super) fn session(session: &Value) -> String {
     };
     let mut parts = vec![plain(&session["profile"]), state];
     parts.extend(session["queue_depth"].as_u64().filter(|count| *count > 0).map(|count| format!("{count} queued")));
-    let lives = lives(session);
+    let lives = is_alive(session);
     parts.extend(session["pid"].as_u64().filter(|_| lives).map(|pid| format!("pid {pid}")));
     parts.extend(session["memory_bytes"].as_u64().filter(|_| lives).map(size));
     parts.extend(session["uptime_ms"].as_u64().map(|ms| format!("up {}", time(ms))));

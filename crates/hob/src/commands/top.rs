@@ -4,7 +4,7 @@ use std::io::IsTerminal;
 
 use clap::Args;
 use project::Project;
-use project::rooms::Room;
+use project::dashboard::Room;
 use ui::top::TopOptions;
 
 use super::{ask, current_project};

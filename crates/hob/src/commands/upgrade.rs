@@ -39,7 +39,7 @@ impl Upgrade {
 /// Describes the sessions that end with the daemon.
 fn lines(report: &Value) -> Vec<String> {
     let sessions: Vec<&Value> =
-        report["sessions"].as_array().into_iter().flatten().filter(|it| status::lives(it)).collect();
+        report["sessions"].as_array().into_iter().flatten().filter(|it| status::is_alive(it)).collect();
     if sessions.is_empty() {
         return vec!["A restart ends no session.".to_owned()];
     }

@@ -1,7 +1,7 @@
 //! A day of three agents, with `hob top` in a terminal and the page in a browser open throughout: after each step the rows of
 //! both are those of `hob status --json`.
 
-use project::rooms::Room;
+use project::dashboard::Room;
 use serde_json::{Value, json};
 use testkit::{Screen, TestProject, has_program, kill_hard, until};
 

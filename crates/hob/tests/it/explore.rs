@@ -46,7 +46,7 @@ fn project() -> Option<TestProject> {
 }
 
 /// Returns the places of the pointers with this evidence and risk.
-fn places<'a>(found: &'a Value, evidence: &str, risk: u8) -> Vec<&'a str> {
+fn evidence_places<'a>(found: &'a Value, evidence: &str, risk: u8) -> Vec<&'a str> {
     let pointers = found["pointers"].as_array().unwrap().iter();
     let wanted = pointers.filter(|one| one["evidence"] == evidence && one["risk"] == risk);
     wanted.map(|one| one["location"].as_str().unwrap()).collect()
@@ -65,8 +65,8 @@ fn scout_lists_the_match_that_the_compiler_would_refuse() {
     let answer = peer.call("scout", arguments);
     let found: Value = serde_json::from_str(&answer.text).expect("the text of this profile is JSON");
     assert_eq!(found["head"]["checked_by"], json!(["tsc"]), "{found:#}");
-    assert_eq!(places(&found, "verified", 5), ["src/geo.ts:8"], "{found:#}");
-    assert_eq!(places(&found, "possible", 5), Vec::<&str>::new(), "{found:#}");
+    assert_eq!(evidence_places(&found, "verified", 5), ["src/geo.ts:8"], "{found:#}");
+    assert_eq!(evidence_places(&found, "possible", 5), Vec::<&str>::new(), "{found:#}");
     for field in ["summary", "nodesVisited", "trainingExamples"] {
         assert!(!found[field].is_null(), "{field}: {found:#}");
     }
@@ -78,7 +78,7 @@ fn scout_lists_the_match_that_the_compiler_would_refuse() {
     // The other definition of this name does not count as a use.
     let arguments = json!({"query": "rename", "symbols": ["src/geo.ts:area"], "wait_ms": 50_000});
     let found: Value = serde_json::from_str(&peer.call("scout", arguments).text).unwrap();
-    assert_eq!(places(&found, "verified", 5), ["src/total.ts:1", "src/total.ts:5"], "{found:#}");
+    assert_eq!(evidence_places(&found, "verified", 5), ["src/total.ts:1", "src/total.ts:5"], "{found:#}");
     // The shortest command.
     let text = project.run(["scout", "What breaks if I add a variant to Shape?", "--wait-ms", "50000"]).ok();
     assert!(text.starts_with("add_variant of Shape: 1 of "), "{text}");
@@ -180,10 +180,10 @@ fn a_proof_has_the_errors_of_the_typescript_compiler() {
     assert!(found["head"]["reasons"].to_string().contains("allow it with `hob trust`"), "{found:#}");
     project.run(["trust", "--yes"]).ok();
     let found = ask("add a variant", "Shape");
-    assert_eq!(places(&found, "proved", 5), ["src/geo.ts:8"], "{found:#}");
+    assert_eq!(evidence_places(&found, "proved", 5), ["src/geo.ts:8"], "{found:#}");
     assert!(found["pointers"][0]["why"].as_str().unwrap().contains("tsc: TS2366: Function lacks"), "{found:#}");
     let found = ask("add a parameter", "unit");
-    assert_eq!(places(&found, "proved", 5), ["src/total.test.ts:3"], "{found:#}");
+    assert_eq!(evidence_places(&found, "proved", 5), ["src/total.test.ts:3"], "{found:#}");
 }
 
 #[test]

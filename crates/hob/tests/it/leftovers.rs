@@ -14,7 +14,7 @@ use crate::fresh;
 const AGAIN: &str = "echo >>\"$0.lives\"\nsleep 0.05\nsetsid env -i sh \"$0\" &\n";
 
 /// Returns how often it was started.
-fn lives(project: &TestProject) -> u64 {
+fn count_processes(project: &TestProject) -> u64 {
     std::fs::metadata(project.root().join("again.lives")).map_or(0, |data| data.len())
 }
 
@@ -37,19 +37,19 @@ fn what_starts_itself_again_ends_with_its_session_or_with_the_daemon() {
     peer.initialize();
     for end in ["repl_stop", "stop"] {
         peer.call("repl_start", json!({"profile": "bash"}));
-        let before = lives(&project);
+        let before = count_processes(&project);
         let code = format!("setsid env -i sh {} &", project.root().join("again").display());
         assert!(!peer.call("repl_eval", json!({"code": code})).is_error);
-        until("it has come back a few times", || (lives(&project) > before + 5).then_some(()));
+        until("it has come back a few times", || (count_processes(&project) > before + 5).then_some(()));
         match end {
             "stop" => drop(project.run(["stop"]).ok()),
             tool => assert!(!peer.call(tool, json!({})).is_error),
         }
-        let after = lives(&project);
+        let after = count_processes(&project);
         // Longer than one restart takes.
         for _ in 0..5 {
             std::thread::sleep(std::time::Duration::from_millis(50)); // polls: the process table
-            assert_eq!((lives(&project), runs(&project)), (after, false), "{end}");
+            assert_eq!((count_processes(&project), runs(&project)), (after, false), "{end}");
         }
     }
 }

@@ -24,13 +24,13 @@ impl Moved {
         Moved { project }
     }
 
-    fn elsewhere(&self) -> PathBuf {
+    fn new_location(&self) -> PathBuf {
         self.project.top().join("elsewhere")
     }
 
     /// Moves the directory and creates another in its place.
     fn replace(&self) {
-        fs::rename(self.project.root(), self.elsewhere()).unwrap();
+        fs::rename(self.project.root(), self.new_location()).unwrap();
         fs::create_dir(self.project.root()).unwrap();
     }
 
@@ -48,7 +48,7 @@ impl Moved {
     }
 
     fn check_both(&self) {
-        let (here, there) = (self.project.root(), self.elsewhere());
+        let (here, there) = (self.project.root(), self.new_location());
         assert!(!self.agents(&here).contains("anna"), "the new one has agents of the other");
         assert!(!self.inbox(&here).contains("of the first"));
         let sessions = self.run(&here, &["call", "repl_list"]).ok();
@@ -60,13 +60,13 @@ impl Moved {
 
 impl Drop for Moved {
     fn drop(&mut self) {
-        if self.elsewhere().exists() {
-            self.run(&self.elsewhere(), &["stop"]);
+        if self.new_location().exists() {
+            self.run(&self.new_location(), &["stop"]);
             if self.project.root().exists() {
                 self.run(&self.project.root(), &["stop"]);
                 let _ = fs::remove_dir_all(self.project.root());
             }
-            let _ = fs::rename(self.elsewhere(), self.project.root());
+            let _ = fs::rename(self.new_location(), self.project.root());
         }
     }
 }
@@ -92,8 +92,8 @@ fn so_it_is_while_its_daemon_runs() {
 #[test]
 fn it_is_served_where_it_is_now_though_its_daemon_runs() {
     let moved = Moved::new();
-    fs::rename(moved.project.root(), moved.elsewhere()).unwrap();
-    let read = moved.run(&moved.elsewhere(), &["inbox", "--as", "anna"]);
+    fs::rename(moved.project.root(), moved.new_location()).unwrap();
+    let read = moved.run(&moved.new_location(), &["inbox", "--as", "anna"]);
     assert!(read.stdout.contains("of the first"), "{read:?}");
 }
 
@@ -121,7 +121,7 @@ fn what_was_set_aside_is_told() {
     check(&format!("{state}."));
     moved.run(&here, &["stop"]).ok();
     check(&format!("{state}."));
-    moved.agents(&moved.elsewhere());
+    moved.agents(&moved.new_location());
     let told = moved.run(&here, &["status"]);
     assert!(!told.stdout.contains("this path used to be another directory"), "{told:?}");
 }

@@ -4,13 +4,13 @@
 //! ask them ([`At`]), joins their texts to one of a length that agents accept ([`compose`]), and stores the rest for the next
 //! event that can take it ([`Sessions`]).
 
-mod breaker;
 mod sessions;
+mod stop_limit;
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-pub use self::breaker::Bounds;
 pub use self::sessions::{Sessions, TurnEnd};
+pub use self::stop_limit::Bounds;
 use crate::agents::Row;
 use crate::event::{Event, Kind};
 
@@ -107,7 +107,7 @@ impl Receipts {
     }
 
     /// Records that the answer was sent.
-    pub fn left(self) {
+    pub fn record_sent(self) {
         self.is_over.store(true, Ordering::Relaxed);
     }
 }
@@ -170,7 +170,7 @@ mod tests {
             let tell = tell.clone();
             receipts.add(Some(Box::new(move || tell.send(sent).unwrap())));
             if sent {
-                receipts.left();
+                receipts.record_sent();
             }
         }
         drop(tell);

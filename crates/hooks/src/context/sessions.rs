@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
-use super::breaker::{Bounds, Breaker};
+use super::stop_limit::{Bounds, Breaker};
 use super::{At, Memory, Moment};
 use crate::event::{Event, Kind};
 
@@ -38,7 +38,7 @@ pub enum TurnEnd {
 
 impl Sessions {
     /// Records an event, and returns the moment with the state of the agent's memory.
-    pub fn hears(&self, key: &str, event: &Event, moment: Option<Moment>) -> Option<At> {
+    pub fn record_event(&self, key: &str, event: &Event, moment: Option<Moment>) -> Option<At> {
         let mut sessions = self.lock_with(key);
         let session = sessions.get_mut(key)?;
         match event.kind {
@@ -81,7 +81,7 @@ impl Sessions {
     }
 
     /// Records again that the agent's memory was lost, because the answer that should have restored it was lost too.
-    pub fn forgot_again(&self, key: &str) {
+    pub fn record_lost_memory(&self, key: &str) {
         if let Some(session) = self.lock().get_mut(key) {
             session.is_compacted = true;
         }
@@ -119,24 +119,24 @@ mod tests {
     use crate::agents::Agent;
     use crate::context::moment;
 
-    fn hears(sessions: &Sessions, name: &str, more: &str) -> Option<Memory> {
+    fn record_in_test(sessions: &Sessions, name: &str, more: &str) -> Option<Memory> {
         let event = crate::read(Agent::Claude, name, format!("{{{more}}}").as_bytes());
         let moment = moment(&event, Agent::Claude.row(&event.name));
-        sessions.hears("s", &event, moment).map(|at| at.memory)
+        sessions.record_event("s", &event, moment).map(|at| at.memory)
     }
 
     #[test]
     fn memory_is_lost_by_compaction_and_told_once() {
         let sessions = Sessions::default();
-        assert_eq!(hears(&sessions, "SessionStart", "\"source\":\"startup\""), Some(Memory::Begins));
-        assert_eq!(hears(&sessions, "UserPromptSubmit", ""), Some(Memory::Whole));
-        assert_eq!(hears(&sessions, "PreCompact", ""), None);
-        assert_eq!(hears(&sessions, "Stop", ""), Some(Memory::Whole));
-        assert_eq!(hears(&sessions, "SessionStart", "\"source\":\"compact\""), Some(Memory::Lost));
-        assert_eq!(hears(&sessions, "PreToolUse", ""), Some(Memory::Whole));
-        assert_eq!(hears(&sessions, "PostCompact", ""), None);
-        assert_eq!(hears(&sessions, "PostToolUse", ""), Some(Memory::Lost));
-        assert_eq!(hears(&sessions, "PostToolUse", ""), Some(Memory::Whole));
+        assert_eq!(record_in_test(&sessions, "SessionStart", "\"source\":\"startup\""), Some(Memory::Begins));
+        assert_eq!(record_in_test(&sessions, "UserPromptSubmit", ""), Some(Memory::Whole));
+        assert_eq!(record_in_test(&sessions, "PreCompact", ""), None);
+        assert_eq!(record_in_test(&sessions, "Stop", ""), Some(Memory::Whole));
+        assert_eq!(record_in_test(&sessions, "SessionStart", "\"source\":\"compact\""), Some(Memory::Lost));
+        assert_eq!(record_in_test(&sessions, "PreToolUse", ""), Some(Memory::Whole));
+        assert_eq!(record_in_test(&sessions, "PostCompact", ""), None);
+        assert_eq!(record_in_test(&sessions, "PostToolUse", ""), Some(Memory::Lost));
+        assert_eq!(record_in_test(&sessions, "PostToolUse", ""), Some(Memory::Whole));
     }
 
     #[test]

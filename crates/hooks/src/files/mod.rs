@@ -13,7 +13,7 @@ use project::{Project, Trust, UserConfig, private, regular, visible};
 use sha2::{Digest, Sha256};
 
 use crate::agents::Verdict;
-use crate::policy::in_force::{InForce, RuleRecord, Source, in_force};
+use crate::policy::effective_policy::{InForce, RuleRecord, Source, in_force};
 use crate::policy::{FILE, Policy, USER_FILE};
 
 /// The maximum size of a policy file in bytes.

@@ -4,14 +4,14 @@
 //! An entry that runs in a shell states the fail mode twice. `|| exit 2` or `|| exit 0` takes effect if hob is missing or was
 //! killed, because most agents would treat that differently.
 
-mod written;
+mod entries;
 
 use std::fmt::Write as _;
 
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
-pub use self::written::{Form, Installed, installed, is_named_hob, is_ours, plugin_of};
+pub use self::entries::{Form, Installed, installed, is_named_hob, is_ours, plugin_of};
 use crate::agents::{Agent, CLAUDE_ON_FAILURE, Fail, Row, Verdict, Version};
 use crate::event::{Kind, plain};
 use crate::policy::Policy;
@@ -121,17 +121,17 @@ impl Plan {
     pub fn plugin(&self) -> Option<String> {
         (self.agent.layout() == Layout::Plugin).then(|| {
             let names: Vec<&str> = self.events.iter().map(|(row, _)| row.name).collect();
-            written::plugin(&self.program, self.fail, &names)
+            entries::plugin(&self.program, self.fail, &names)
         })
     }
 
     fn entry(&self, row: &Row, fail: Fail) -> Value {
         let asks_person = self.asks.contains(&row.name);
-        let args = written::args(self.agent, row.name, fail, asks_person);
+        let args = entries::args(self.agent, row.name, fail, asks_person);
         let within = if asks_person { PERSON_S } else { WITHIN_S };
         let closes = fail != Fail::Open && row.is_gate();
         let has_switch = self.agent.has_switch(self.version);
-        let line = || written::line(&self.program, &args, closes);
+        let line = || entries::line(&self.program, &args, closes);
         match self.agent {
             Agent::Claude => {
                 let mut handler = if has_switch {

@@ -14,7 +14,7 @@ fn plan(agent: Agent, version: [u64; 3], fail: Fail) -> Plan {
     Plan::new(agent, PATH.to_owned(), Some(Version(version)), fail, &[], false)
 }
 
-fn before(agent: Agent, version: [u64; 3], fail: Fail) -> String {
+fn earlier_entry(agent: Agent, version: [u64; 3], fail: Fail) -> String {
     let plan = plan(agent, version, fail);
     let row = agent.rows().iter().find(|row| row.kind == Kind::ToolBefore).unwrap();
     let entry = plan.entries().into_iter().find(|(event, _)| *event == row.name).unwrap();
@@ -32,10 +32,10 @@ fn an_entry_closes_as_far_as_its_agent_lets_it() {
         (Agent::Cursor, [3, 1, 0]),
         (Agent::Copilot, [1, 0, 102]),
     ] {
-        all.push_str(&before(agent, version, Fail::Closed));
+        all.push_str(&earlier_entry(agent, version, Fail::Closed));
     }
-    all.push_str(&before(Agent::Claude, [2, 1, 295], Fail::Open));
-    all.push_str(&before(Agent::Copilot, [1, 0, 102], Fail::Open));
+    all.push_str(&earlier_entry(Agent::Claude, [2, 1, 295], Fail::Open));
+    all.push_str(&earlier_entry(Agent::Copilot, [1, 0, 102], Fail::Open));
     expect![[r#"
         PreToolUse: {"hooks":[{"type":"command","command":"/opt/my tools/hob","args":["hook","PreToolUse","--agent","claude","--fail","closed"],"timeout":10,"onFailure":"block"}]}
         PreToolUse: {"hooks":[{"type":"command","command":"'/opt/my tools/hob' hook PreToolUse --agent claude --fail closed || exit 2","timeout":10}]}
@@ -135,7 +135,7 @@ fn an_entry_of_a_checkout_is_as_written_only_by_exact_equality() {
     };
     for program in ["hob", "/opt/a=b/hob", "/opt/my programs/hob"] {
         let args: Vec<String> = rest.split(' ').map(str::to_owned).collect();
-        assert!(is_as_written(json!({"command": written::line(program, &args, true)})), "{program}");
+        assert!(is_as_written(json!({"command": entries::line(program, &args, true)})), "{program}");
         assert!(is_as_written(json!({"command": program, "args": args})), "{program}");
     }
     for program in [

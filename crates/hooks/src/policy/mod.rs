@@ -1,14 +1,14 @@
 //! Policies: a file of checked rules, and the decision on an event by the rules of all files.
 //!
 //! [`Policy::parse`] reads a file. [`Subject::from_event`] determines the commands and paths of an event, and follows links.
-//! [`decide`] is pure. [`in_force`] determines the rules that hold after a file has changed.
+//! [`decide`] is pure. [`effective_policy`] determines the rules that hold after a file has changed.
 
 mod access;
 mod cause;
 mod code;
 mod decide;
+pub mod effective_policy;
 mod glob;
-pub mod in_force;
 mod options;
 mod pattern;
 mod rule;

@@ -16,7 +16,7 @@ use project::{Caller, Environment, Identification, Role};
 use super::host::{AgentEvent, Connection, Host, PersonAnswering, PersonQuestion};
 use crate::context::{At, Piece};
 use crate::event::Event;
-use crate::person::Asking;
+use crate::person_questions::Asking;
 use crate::settings::{Brief, HooksSettings};
 
 /// The variable by which Claude Code tells its child processes the session.
@@ -44,7 +44,7 @@ impl Agents {
     pub(super) async fn collect(&self, hook: &Caller, event: &Event, at: At, within: Duration) -> Vec<Piece> {
         let cx = Context::detached(Arc::new(self.agent(hook, event)));
         let contexts = self.host.contexts();
-        contexts.iter().for_each(|(_, context)| context.heard(&cx));
+        contexts.iter().for_each(|(_, context)| context.confirm_deliveries(&cx));
         let until = tokio::time::Instant::now() + within;
         let mut pieces = Vec::new();
         for (part, context) in contexts {

@@ -10,7 +10,7 @@ use project::Caller;
 use serde_json::{Map, Value};
 
 use crate::context::{At, Piece};
-use crate::person::Asking;
+use crate::person_questions::Asking;
 use crate::record::Record;
 use crate::settings::Brief;
 
@@ -48,7 +48,7 @@ pub trait AgentContext: Send + Sync + 'static {
     fn at_hook<'a>(&'a self, event: &'a AgentEvent) -> HostFuture<'a, Option<Piece>>;
 
     /// Confirms earlier deliveries to an agent whose hook fired.
-    fn heard(&self, cx: &Context);
+    fn confirm_deliveries(&self, cx: &Context);
 }
 
 /// An open connection of an agent.
@@ -83,7 +83,7 @@ impl AgentEvent {
     }
 
     /// Returns a function whose future resolves when the agent's connection has closed; never for an agent without one.
-    pub fn gone(&self) -> impl Fn() -> HostFuture<'static, ()> + Send + use<> {
+    pub fn connection_closed(&self) -> impl Fn() -> HostFuture<'static, ()> + Send + use<> {
         let host = self.host.clone();
         let run = self.cx.caller::<Caller>().filter(|caller| caller.connection != 0).and_then(|of| of.run.clone());
         move || match run.clone() {

@@ -25,10 +25,10 @@ pub use self::host::{
 };
 use crate::agents::{Agent, Verdict};
 use crate::context::{Memory, Piece};
-use crate::deciding::{Added, Decided, Decider, IncomingEvent};
+use crate::decision::{Added, Decided, Decider, IncomingEvent};
 use crate::files::ActivePolicies;
 use crate::journal::Raw;
-use crate::person::Asking;
+use crate::person_questions::Asking;
 use crate::settings::HooksSettings;
 
 /// The maximum time until a line of the journal is on disk.
@@ -175,7 +175,7 @@ pub async fn hook(hooks: Arc<Hooks>, cx: Context, params: Option<Box<RawValue>>)
     }
     let is_gone = tokio::select! { biased; () = cx.disconnected() => true, () = std::future::ready(()) => false };
     if !is_gone && Instant::now() < deadline {
-        answered.receipts.left();
+        answered.receipts.record_sent();
     }
     to_raw_value(&answered.rendered).map_err(|error| RpcError::new(INTERNAL, error.to_string()))
 }

@@ -97,7 +97,7 @@ impl Callers {
 
     /// Returns a sentence about the messages that wait for the caller. No hint repeats it.
     pub async fn waiting(&self, cx: &Context) -> Option<String> {
-        let (mail, agent) = self.look(cx).await.ok()?;
+        let (mail, agent) = self.mail_and_name(cx).await.ok()?;
         let counted = counted(&mail, &agent).await;
         let counted = counted.inspect_err(|error| tracing::debug!(%error, %agent, "count what waits for a brief"));
         let (latest, text) = counted.ok()??;
@@ -139,7 +139,7 @@ impl Callers {
     async fn follow_mailbox(self: &Arc<Self>, cx: &Context, number: u64, again: &Notify) {
         loop {
             // An agent without a name has no mailbox, so the mail stays closed.
-            let looked = self.look(cx).await;
+            let looked = self.mail_and_name(cx).await;
             if let Some(connection) = self.hints.0.lock().get_mut(&number) {
                 connection.nameless_since = looked.is_err().then(Instant::now);
             }

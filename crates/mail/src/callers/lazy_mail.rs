@@ -48,6 +48,6 @@ impl LazyMail {
 }
 
 /// Returns the error for mail that could not be opened before any store was asked.
-pub fn away(reason: impl ToString) -> MailError {
+pub fn unavailable_error(reason: impl ToString) -> MailError {
     MailError::Store(StoreError::Away { reason: reason.to_string() })
 }

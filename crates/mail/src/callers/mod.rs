@@ -5,16 +5,16 @@
 //! that process is unknown, so an agent's token identifies the caller and its worktree ([`crate::tokens`]). Start with
 //! [`Callers::enter`].
 
-mod hand_outs;
 mod hints;
-mod holders;
-mod hooked;
+mod hook_mail;
 mod in_flight;
 mod lazy_mail;
-mod looking;
-mod naming;
+mod mailbox_view;
+mod name_holders;
+mod name_registration;
 mod process_end;
 mod subscriptions;
+mod unconfirmed_deliveries;
 mod worktree;
 
 use parking_lot::Mutex;
@@ -27,21 +27,21 @@ use mcp::tool::{Context, ToolError};
 use project::{Caller, Identification, Role as CallerRole};
 use tokio::sync::{Mutex as AsyncMutex, watch};
 
-use self::hand_outs::HandOuts;
 use self::hints::Hints;
-use self::holders::Holders;
-pub use self::hooked::InHand;
-use self::hooked::Quiet;
+pub use self::hook_mail::InHand;
+use self::hook_mail::Quiet;
 pub use self::in_flight::InFlight;
 use self::lazy_mail::LazyMail;
-pub use self::lazy_mail::{Opener, away};
-pub(crate) use self::naming::waits;
-pub use self::naming::{Changed, OtherName, Registered, Registration};
+pub use self::lazy_mail::{Opener, unavailable_error};
+use self::name_holders::Holders;
+pub(crate) use self::name_registration::waits;
+pub use self::name_registration::{Changed, OtherName, Registered, Registration};
 use self::subscriptions::Subscriptions;
+use self::unconfirmed_deliveries::HandOuts;
 use crate::error::{MailError, Refusal, failed, refused};
 use crate::identity::{Asking, Identities, Identity, NoIdentity, listed, register_first};
 use crate::model::{AgentName, Holder, Profile, Role, Session, SessionId};
-use crate::service::people::EnterRequest;
+use crate::service::agents::EnterRequest;
 use crate::service::{Attachment, Mail, Presence};
 use crate::tokens::{Token, Tokens};
 
@@ -138,7 +138,7 @@ impl Callers {
         let caller = caller(cx)?;
         let returned = match self.present(caller.connection) {
             // The store would not report a takeover to a call that only reads.
-            Some(present) => match self.holders.lost(&present.mail, &present.session).await {
+            Some(present) => match self.holders.lost_name(&present.mail, &present.session).await {
                 None => return Ok((present.mail, present.session)),
                 // The name was taken over, and taken back from the caller's own worktree.
                 Some(Refusal::Fenced { holder: Some(by), .. }) if self.holder(caller).is_ok_and(|me| me == by) => {
@@ -189,7 +189,7 @@ impl Callers {
         let lives = |name: &str| self.processes(|present| present.session.agent.as_str() == name).next().is_some();
         let (worktree, run) = (Path::new(&holder.worktree), caller.run.as_deref());
         let asking = Asking { name, worktree, run, lives: &lives };
-        self.identities.resolve(asking).map_err(nameless)
+        self.identities.resolve(asking).map_err(no_name_error)
     }
 
     /// Returns the processes of agents among those present.
@@ -241,7 +241,7 @@ impl Callers {
 
     /// Notes that the answer to this call holds messages. If the client cancels the call, they are handed out again.
     pub(crate) fn hands_out(&self, cx: &Context, mail: &Arc<Mail>, session: &Session, handed: u64) {
-        self.handed.out(mail, session, cx, handed);
+        self.handed.watch_answer(mail, session, cx, handed);
     }
 
     async fn take(
@@ -317,13 +317,13 @@ impl Callers {
         let holder = self.holder(caller(cx)?)?;
         // This fails for a caller that does not hold the name.
         let (_, session) = self.enter(cx).await?;
-        self.tokens.make(&session.agent, holder.worktree.as_ref(), renew).map_err(unkept)
+        self.tokens.make(&session.agent, holder.worktree.as_ref(), renew).map_err(token_not_saved)
     }
 
     /// Revokes the caller's token; returns whether there was one.
     pub async fn revoke_token(self: &Arc<Self>, cx: &Context) -> Result<(AgentName, bool), ToolError> {
         let (_, session) = self.enter(cx).await?;
-        let revoked = self.tokens.revoke(&session.agent).map_err(unkept)?;
+        let revoked = self.tokens.revoke(&session.agent).map_err(token_not_saved)?;
         Ok((session.agent, revoked))
     }
 
@@ -332,8 +332,8 @@ impl Callers {
     }
 
     /// Returns the reason why a session has lost its name, if this daemon knows it.
-    pub(crate) async fn lost(&self, mail: &Mail, session: &Session) -> Option<Refusal> {
-        self.holders.lost(mail, session).await
+    pub(crate) async fn lost_name(&self, mail: &Mail, session: &Session) -> Option<Refusal> {
+        self.holders.lost_name(mail, session).await
     }
 
     /// Changes whenever a name is taken over.
@@ -395,12 +395,12 @@ fn profile(identity: &Identity) -> Result<Profile, ToolError> {
     Ok(Profile { role: Some(role), module: Some(identity.module.clone()), ..Profile::default() })
 }
 
-fn unkept(error: std::io::Error) -> ToolError {
+fn token_not_saved(error: std::io::Error) -> ToolError {
     ToolError::user(format!("The agent's token could not be saved: {error}."))
         .hint("It is saved in the user's state directory (XDG_STATE_HOME or ~/.local/state): make that writable for this user.")
 }
 
 /// Returns the error for a caller without a name.
-fn nameless(error: NoIdentity) -> ToolError {
+fn no_name_error(error: NoIdentity) -> ToolError {
     refused(&error, error.hints())
 }

@@ -16,7 +16,7 @@ use crate::framing::one_line;
 use crate::import;
 use crate::model::{AgentName, MessageId, Priority, Profile, Role, Session};
 use crate::service::Mail;
-use crate::service::people::member;
+use crate::service::agents::member;
 use crate::store::change::Import;
 
 #[derive(Debug, Deserialize)]

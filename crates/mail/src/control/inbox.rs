@@ -37,7 +37,7 @@ pub async fn inbox(
     let ListRequest { all, limit, user } = parse(params)?;
     let (mail, agent) = match user {
         true => (callers.mail().await.map_err(refused)?, AgentName::user()),
-        false => callers.look(&cx).await.map_err(refused)?,
+        false => callers.mail_and_name(&cx).await.map_err(refused)?,
     };
     let limit = limit.unwrap_or(usize::MAX);
     let found = if all {

@@ -4,9 +4,9 @@
 
 mod import;
 mod inbox;
+mod location;
 mod names;
-mod person;
-mod place;
+mod person_mail;
 mod subscribe;
 
 use std::sync::Arc;
@@ -20,9 +20,9 @@ use serde_json::value::{RawValue, to_raw_value};
 
 pub use self::import::import;
 pub use self::inbox::inbox;
+pub use self::location::{PlaceView, choose_location};
 pub use self::names::{forget, rename};
-pub use self::person::{mark_seen, write};
-pub use self::place::{PlaceView, place};
+pub use self::person_mail::{mark_seen, write};
 pub use self::subscribe::subscribe;
 use crate::callers::Callers;
 

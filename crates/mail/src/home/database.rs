@@ -27,7 +27,7 @@ impl Home {
         let refuse = {
             let (now, noted) = (now.clone(), noted.clone());
             let file = self.options.address_file.clone();
-            move |why: Why| not_along(why, noted.as_ref().unwrap_or(&now), &now, &file)
+            move |why: Why| cannot_move_error(why, noted.as_ref().unwrap_or(&now), &now, &file)
         };
         let former = Former {
             noted: noted.as_ref().map(|noted| Noted {
@@ -35,12 +35,12 @@ impl Home {
                 space: Space::stored(&*noted.space),
                 stays,
             }),
-            own: self.own(),
+            own: self.own_agents(),
             refuse: Some(Arc::new(refuse)),
         };
         // A database without an id is identified by its address.
         if let Some(noted) = noted.as_ref().filter(|noted| noted.id.is_none() && noted.address != now.address) {
-            return Err(self.elsewhere(noted, None, &now));
+            return Err(self.moved_error(noted, None, &now));
         }
         let HomeOptions { space, owner, limits, .. } = &self.options;
         let options = PostgresOptions {
@@ -71,7 +71,7 @@ impl Home {
         Ok(Arc::new(connected))
     }
 
-    fn own(&self) -> Own {
+    fn own_agents(&self) -> Own {
         let own = self.identities().all().into_iter();
         let own = own.map(|one| (one.name, one.worktree.map(|worktree| worktree.display().to_string())));
         Own { host: self.options.host.clone(), agents: own.collect() }
@@ -79,7 +79,7 @@ impl Home {
 }
 
 /// Returns the error when the mail cannot be moved.
-fn not_along(why: Why, former: &Location, now: &Location, file: &Path) -> StoreError {
+fn cannot_move_error(why: Why, former: &Location, now: &Location, file: &Path) -> StoreError {
     let next = match why {
         Why::AnotherDatabase => to_former(former, file),
         Why::Others { names, waiting } => {

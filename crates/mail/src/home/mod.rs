@@ -5,7 +5,7 @@
 //! the configured location if that is safe ([`crate::store::postgres`] has the rules). Otherwise every call fails until
 //! a person decides; the error names the mail's location and how to continue.
 //!
-//! Start with [`Home::open`]. [`Home::look`] reports the place without opening it; [`Home::choose`] takes the decision.
+//! Start with [`Home::open`]. [`Home::report_location`] reports the place without opening it; [`Home::choose`] takes the decision.
 
 #[cfg(feature = "postgres")]
 mod database;
@@ -50,7 +50,7 @@ pub struct Home {
     refused: Mutex<Option<StoreError>>,
 }
 
-/// The answer of [`Home::look`].
+/// The answer of [`Home::report_location`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Look {
     /// The location of the mail, determined without opening it.
@@ -95,7 +95,7 @@ impl Home {
                 self.connect(address, now, Some(note.place.clone()), true).await
             }
             (Some(note), _) if note.is_kept_from(&now) => self.open_file().await,
-            (Some(note), None) if note.place.store == Kind::Database => Err(self.elsewhere(&note.place, None, &now)),
+            (Some(note), None) if note.place.store == Kind::Database => Err(self.moved_error(&note.place, None, &now)),
             (note, None) => {
                 self.is_not_gone(note.as_ref())?;
                 self.open_file().await
@@ -109,7 +109,7 @@ impl Home {
                 let held = held.unwrap_or_else(|error| Err(StoreError::Failed { reason: error.to_string() }))?;
                 if held.messages > 0 {
                     let former = note.as_ref().map_or_else(|| self.own_file(), |note| note.place.clone());
-                    return Err(self.elsewhere(&former, Some(held), &now));
+                    return Err(self.moved_error(&former, Some(held), &now));
                 }
                 self.connect(address, now, None, false).await
             }
@@ -125,7 +125,7 @@ impl Home {
     }
 
     /// Reports where the mail is. Reads only small files, and blocks while it does.
-    pub fn look(&self) -> Look {
+    pub fn report_location(&self) -> Look {
         let looked = self.now().and_then(|(now, _)| Ok((now, self.note()?)));
         let (now, note) = match looked {
             Ok(looked) => looked,
@@ -152,12 +152,12 @@ impl Home {
                 at(&note.place, Some(remark))
             }
             Some(note) if note.place.store == Kind::Database && now.store == Kind::File => {
-                refused(self.elsewhere(&note.place, None, &now), &note.place)
+                refused(self.moved_error(&note.place, None, &now), &note.place)
             }
             Some(note) if note.place.store == Kind::Database => {
                 let is_other = note.place.id.is_none() && note.place.address != now.address;
                 let remark = match (note.place.address == now.address, note.place.space == now.space) {
-                    _ if is_other => return refused(self.elsewhere(&note.place, None, &now), &note.place),
+                    _ if is_other => return refused(self.moved_error(&note.place, None, &now), &note.place),
                     (true, true) => None,
                     (false, _) => Some(format!(
                         "{} is configured: the next call goes on there if it is the same database, and is refused if not",
@@ -174,7 +174,7 @@ impl Home {
             note if now.store == Kind::Database => match sqlite::count(&self.file()) {
                 Ok(held) if held.messages > 0 => {
                     let former = note.map_or_else(|| self.own_file(), |note| note.place);
-                    refused(self.elsewhere(&former, Some(held), &now), &former)
+                    refused(self.moved_error(&former, Some(held), &now), &former)
                 }
                 _ => at(&now, None),
             },
@@ -205,7 +205,7 @@ impl Home {
     pub fn choose(&self, choice: Choice) -> Result<String, StoreError> {
         let (now, _) = self.now()?;
         let note = self.note()?;
-        let look = self.look();
+        let look = self.report_location();
         let former = note.as_ref().map_or_else(|| self.own_file(), |note| note.place.clone());
         if look.problem.is_none() && look.remark.is_none() {
             return Ok(format!("There is nothing to decide: the mail is in {}.", look.place));
@@ -229,7 +229,7 @@ impl Home {
                 Ok(text)
             }
             Choice::Keep if former.store == Kind::Database && former.address != now.address => {
-                Err(self.elsewhere(&former, None, &now))
+                Err(self.moved_error(&former, None, &now))
             }
             Choice::Keep => {
                 let text = format!(
@@ -291,7 +291,7 @@ impl Home {
         }
     }
 
-    fn elsewhere(&self, former: &Location, held: Option<sqlite::MailCount>, now: &Location) -> StoreError {
+    fn moved_error(&self, former: &Location, held: Option<sqlite::MailCount>, now: &Location) -> StoreError {
         let next = match former.store {
             Kind::File => vec![KEEP_OR_SWITCH.to_owned()],
             Kind::Database => to_former(former, &self.options.address_file),

@@ -4,7 +4,7 @@
 //! The log is merged from several machines, so an event may occur twice and out of order. Events count once by their id
 //! and are applied by time. Other kinds of event are dropped while reading.
 
-mod place;
+mod thrum_directory;
 
 use std::collections::BTreeSet;
 use std::collections::btree_map::{BTreeMap, Entry};
@@ -16,7 +16,7 @@ use project::regular;
 use project::visible::path as shown;
 use serde::Deserialize;
 
-use self::place::Log;
+use self::thrum_directory::Log;
 use crate::time;
 
 /// The longest line, in bytes.

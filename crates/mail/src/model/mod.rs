@@ -11,7 +11,7 @@ pub mod limits;
 pub mod message;
 pub mod order;
 pub mod priority;
-pub mod words;
+pub mod search_words;
 
 pub use address::{Address, AddressError};
 pub use agent::{Agent, Holder, Liveness, Profile, Session};

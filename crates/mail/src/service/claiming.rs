@@ -8,8 +8,8 @@ use tokio::runtime::Handle;
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 
-use super::patience::Patience;
-use super::waits::OnWake;
+use super::store_retry::Patience;
+use super::waiters::OnWake;
 use crate::error::{MailError, StoreError};
 use crate::store::change::{Claim, ClaimResult, HandBack};
 use crate::store::rules::call_of;
@@ -157,7 +157,7 @@ impl Handout {
             if matches!(error, StoreError::Uncertain { .. }) && !std::mem::replace(&mut was_uncertain, true) {
                 patience.extend(CLEAR_UP);
             }
-            if patience.again().await && !caller.is_closed() {
+            if patience.pause().await && !caller.is_closed() {
                 continue;
             }
             if !was_uncertain {

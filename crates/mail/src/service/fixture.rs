@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::people::EnterRequest;
+use super::agents::EnterRequest;
 use super::{Mail, MailOptions};
 use crate::model::{AgentName, Clock, Holder, Limits, Profile, Role, Session, SessionId};
 use crate::store::memory::MemoryStore;

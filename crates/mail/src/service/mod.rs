@@ -3,22 +3,22 @@
 //!
 //! Start with [`Mail::open`]; then [`send`] and [`receive`].
 
+pub mod agents;
 mod claiming;
 #[cfg(test)]
 pub(crate) mod fixture;
-pub mod look;
-mod patience;
-pub mod people;
-mod person;
+mod maintenance;
+pub mod queries;
 mod queue;
 pub mod receive;
+pub mod reply_throttle;
 mod rows;
 pub mod send;
 mod sessions;
-pub mod slowing;
+mod store_retry;
 pub mod subscribe;
-mod upkeep;
-mod waits;
+mod user_mailbox;
+mod waiters;
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -29,7 +29,7 @@ use tokio::runtime::Handle;
 
 pub(crate) use claiming::token;
 pub use sessions::{Attachment, Presence};
-pub(crate) use waits::Ticket;
+pub(crate) use waiters::Ticket;
 
 use crate::error::{MailError, Refusal, StoreError};
 use crate::model::{AgentName, Limits, Liveness};
@@ -80,10 +80,10 @@ pub struct Mail {
     poll: Duration,
     spool: Option<Arc<Spool>>,
     is_here: Option<IsHere>,
-    waits: Arc<waits::Waits>,
+    waits: Arc<waiters::Waits>,
     sessions: sessions::Sessions,
-    seen: Arc<upkeep::ActiveAgents>,
-    pace: slowing::Pace,
+    seen: Arc<maintenance::ActiveAgents>,
+    pace: reply_throttle::Pace,
     /// True once the person's mailbox is known to exist.
     has_user: AtomicBool,
     runtime: Handle,
@@ -105,13 +105,13 @@ impl Mail {
             waits: Arc::default(),
             sessions: sessions::Sessions::default(),
             seen: Arc::default(),
-            pace: slowing::Pace::default(),
+            pace: reply_throttle::Pace::default(),
             has_user: AtomicBool::default(),
             runtime: Handle::current(),
         });
         mail.listen();
         mail.expect_former_sessions().await?;
-        upkeep::start(&mail);
+        maintenance::start(&mail);
         queue::start(&mail);
         Ok(mail)
     }
@@ -138,7 +138,7 @@ impl Mail {
         if agents.is_empty() {
             return;
         }
-        match self.store.look(query::Versions { agents: agents.clone() }).await {
+        match self.store.query(query::Versions { agents: agents.clone() }).await {
             Ok(versions) => self.waits.wake_by_versions(&agents, &versions),
             // The next poll tries again.
             Err(error) => tracing::warn!(%error, "look for new mail"),
@@ -210,18 +210,18 @@ impl Mail {
 
     /// Returns all agents, with their standing. The person is none of them.
     pub(crate) async fn roster(&self) -> Result<Roster, MailError> {
-        let mut roster = self.store.look(query::Agents).await?;
+        let mut roster = self.store.query(query::Agents).await?;
         roster.agents.retain(|agent| !agent.name.is_user());
         for agent in &mut roster.agents {
             self.sessions.note_fence(&agent.name, agent.fence);
-            agent.standing = self.standing(&agent.name, roster.now, agent.seen_at);
+            agent.standing = self.liveness(&agent.name, roster.now, agent.seen_at);
         }
         Ok(roster)
     }
 
     /// Returns whether a process of the agent lives: it is connected, or waits. Of an agent that only another daemon
     /// sees, that daemon records it.
-    pub(crate) fn standing(&self, agent: &AgentName, now: u64, seen_at: u64) -> Liveness {
+    pub(crate) fn liveness(&self, agent: &AgentName, now: u64, seen_at: u64) -> Liveness {
         let is_elsewhere = || {
             let lately = u128::from(now.saturating_sub(seen_at)) < self.limits.active.as_millis();
             lately && self.may_lose_wakes() && !self.sessions.is_known(agent)

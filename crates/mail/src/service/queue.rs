@@ -55,7 +55,7 @@ impl Mail {
     }
 
     /// Moves the spooled sends to the store, in order, until all are stored or the store is unavailable.
-    async fn hand_on(&self, spool: &Arc<Spool>) -> Result<(), StoreError> {
+    async fn store_spooled_sends(&self, spool: &Arc<Spool>) -> Result<(), StoreError> {
         loop {
             let first = Arc::clone(spool);
             let first = tokio::task::spawn_blocking(move || first.first()).await;
@@ -110,7 +110,7 @@ pub(super) fn start(mail: &Arc<Mail>) {
         let mut pause = SOON;
         loop {
             let Some(mail) = weak.upgrade() else { return };
-            let handed_on = mail.hand_on(&spool).await;
+            let handed_on = mail.store_spooled_sends(&spool).await;
             drop(mail);
             match handed_on {
                 Ok(()) => {

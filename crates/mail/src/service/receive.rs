@@ -11,7 +11,7 @@ use tokio::time::Instant;
 
 use super::Mail;
 use super::claiming::{ClaimOnWake, accept, claim_for_caller, token};
-use super::waits::Ticket;
+use super::waiters::Ticket;
 use crate::error::{MailError, Refusal};
 use crate::model::{AgentName, Floor, HandedOut, MessageId, Outcome, Reminder, Session, SessionId, Settlement};
 use crate::store::change::{Claim, ClaimResult, Confirm, Earlier, HandBack, Retell, Settle};
@@ -261,16 +261,16 @@ impl Mail {
     ///
     /// # Errors
     /// When the store is unavailable.
-    pub async fn retell(&self, agent: &AgentName, session: &SessionId) -> Result<Vec<Reminder>, MailError> {
+    pub async fn list_in_hand(&self, agent: &AgentName, session: &SessionId) -> Result<Vec<Reminder>, MailError> {
         let retell = Retell { agent: agent.clone(), session: session.clone(), lost: Vec::new() };
         Ok(self.store.change(retell).await?)
     }
 
-    /// Notes that the agent did not see the list of these messages, so that [`Mail::retell`] lists them again.
+    /// Notes that the agent did not see the list of these messages, so that [`Mail::list_in_hand`] lists them again.
     ///
     /// # Errors
     /// When the store is unavailable.
-    pub async fn retell_again(
+    pub async fn list_in_hand_again(
         &self,
         agent: &AgentName,
         session: &SessionId,

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use project::rooms::{AgentRow, AgentState, MailRow, Recipient};
+use project::dashboard::{AgentRow, AgentState, MailRow, Recipient};
 
 use super::Mail;
 use crate::error::MailError;
@@ -29,7 +29,7 @@ impl Mail {
         let key = |message: &MessageView| (message.at, message.id.to_string());
         for agent in agents.into_iter().take(SEARCHED).map(|agent| agent.name).chain([AgentName::user()]) {
             let search = query::Search { agent: Some(agent), limit: LISTED, ..query::Search::default() };
-            let found = self.store.look(search).await?;
+            let found = self.store.query(search).await?;
             latest.extend(found.into_iter().map(|message| (key(&message), message)));
         }
         let mut listed: BTreeMap<_, _> = latest.into_iter().rev().take(LISTED).collect();
@@ -39,7 +39,7 @@ impl Mail {
         let mut mail = Vec::new();
         for message in listed.into_values().rev() {
             let status = query::Status { agent: message.from.clone(), id: message.id.clone() };
-            let deliveries = self.store.look(status).await?.unwrap_or_default();
+            let deliveries = self.store.query(status).await?.unwrap_or_default();
             let to = deliveries.into_iter().map(|delivery| Recipient {
                 name: delivery.recipient.to_string(),
                 state: state(delivery.state).to_owned(),

@@ -186,7 +186,7 @@ impl Mail {
     fn sent(&self, appended: Appended) -> SentMessage {
         let at = appended.at;
         let recipients = appended.sent.into_iter().map(|to| SentTo {
-            standing: self.standing(&to.agent, at, to.seen_at),
+            standing: self.liveness(&to.agent, at, to.seen_at),
             agent: to.agent,
             seq: to.seq,
         });
@@ -205,7 +205,7 @@ impl Mail {
     /// Returns the author of the message; if the caller is the author, its recipient.
     async fn other_side(&self, session: &Session, id: &MessageId) -> Result<Address, MailError> {
         let agent = session.agent.clone();
-        let found = self.store.look(query::Find { agent: agent.clone(), id: id.clone() }).await?;
+        let found = self.store.query(query::Find { agent: agent.clone(), id: id.clone() }).await?;
         let message = found.ok_or_else(|| Refusal::UnknownMessage { id: id.clone(), agent: agent.clone() })?;
         if message.from != agent && !message.from.is_system() {
             return Ok(Address::agent(&message.from));
@@ -228,7 +228,7 @@ impl Mail {
             }
             Refusal::UnknownAgent { name, .. } => Refusal::UnknownAgent { nearest: self.nearest(&name).await, name },
             Refusal::UnknownGroup { name, .. } => {
-                let groups = self.store.look(query::Groups { name: None }).await.unwrap_or_default();
+                let groups = self.store.query(query::Groups { name: None }).await.unwrap_or_default();
                 let nearest = nearest(&name, groups.iter().map(|group| group.name.to_string()));
                 Refusal::UnknownGroup { name, nearest }
             }
@@ -237,8 +237,8 @@ impl Mail {
     }
 
     async fn nearest(&self, name: &str) -> Vec<String> {
-        let agents = self.store.look(query::Agents).await.map(|roster| roster.agents).unwrap_or_default();
-        let groups = self.store.look(query::Groups { name: None }).await.unwrap_or_default();
+        let agents = self.store.query(query::Agents).await.map(|roster| roster.agents).unwrap_or_default();
+        let groups = self.store.query(query::Groups { name: None }).await.unwrap_or_default();
         let names = agents.iter().flat_map(|agent| [agent.name.to_string(), agent.role.to_string()]);
         nearest(name, names.chain(groups.iter().map(|group| group.name.to_string())))
     }

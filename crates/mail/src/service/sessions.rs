@@ -56,7 +56,7 @@ impl Drop for Attachment {
     fn drop(&mut self) {
         let Some(mail) = self.mail.upgrade() else { return };
         let (round, grace) = {
-            let mut lives = mail.sessions.lives();
+            let mut lives = mail.sessions.lock_lives();
             let Some(life) = lives.get_mut(&self.session) else { return };
             life.connections = life.connections.saturating_sub(1);
             if self.presence == Presence::Process {
@@ -72,13 +72,13 @@ impl Drop for Attachment {
 }
 
 impl Sessions {
-    fn lives(&self) -> MutexGuard<'_, HashMap<SessionId, Life>> {
+    fn lock_lives(&self) -> MutexGuard<'_, HashMap<SessionId, Life>> {
         self.lives.lock()
     }
 
     /// Returns true if a process of the agent lives, or the last of its requests came within that time.
     pub(crate) fn is_active(&self, agent: &AgentName, within: Duration) -> bool {
-        self.lives().values().any(|life| life.agent.as_ref() == Some(agent) && life.is_active(within))
+        self.lock_lives().values().any(|life| life.agent.as_ref() == Some(agent) && life.is_active(within))
     }
 
     /// Returns true if a process of the agent would be seen by this daemon.
@@ -94,11 +94,14 @@ impl Sessions {
     /// Forgets an agent that was renamed or removed.
     pub(crate) fn forget(&self, agent: &AgentName) {
         self.known.lock().remove(agent);
-        self.lives().values_mut().filter(|life| life.agent.as_ref() == Some(agent)).for_each(|life| life.agent = None);
+        self.lock_lives()
+            .values_mut()
+            .filter(|life| life.agent.as_ref() == Some(agent))
+            .for_each(|life| life.agent = None);
     }
 
     pub(crate) fn active(&self, within: Duration) -> Vec<AgentName> {
-        let lives = self.lives();
+        let lives = self.lock_lives();
         let active = lives.values().filter(|life| life.is_active(within));
         active.filter_map(|life| life.agent.clone()).collect()
     }
@@ -122,7 +125,7 @@ impl Mail {
 
     /// Like [`Mail::attach`], with another presence and grace period.
     pub fn attach_with(self: &Arc<Mail>, session: &Session, presence: Presence, grace: Duration) -> Attachment {
-        let mut lives = self.sessions.lives();
+        let mut lives = self.sessions.lock_lives();
         let life = lives.entry(session.id.clone()).or_insert_with(|| Life::new(grace));
         life.agent = Some(session.agent.clone());
         life.grace = life.grace.max(grace);
@@ -140,7 +143,7 @@ impl Mail {
 
     /// Ends a session whose process has exited. Its messages in hand are free at once.
     pub async fn end_session(self: &Arc<Mail>, session: &SessionId) {
-        self.sessions.lives().remove(session);
+        self.sessions.lock_lives().remove(session);
         self.release(session.clone(), LeaseSelection::Ended).await;
     }
 
@@ -170,9 +173,9 @@ impl Mail {
 
     /// Waits for sessions of a former daemon; those that do not come back within the grace period have ended.
     pub(crate) async fn expect_former_sessions(self: &Arc<Mail>) -> Result<(), MailError> {
-        for session in self.store.look(query::Leases).await? {
+        for session in self.store.query(query::Leases).await? {
             let round = {
-                let mut lives = self.sessions.lives();
+                let mut lives = self.sessions.lock_lives();
                 let known = lives.contains_key(&session);
                 let grace = self.limits.grace;
                 let life = lives.entry(session.clone()).or_insert_with(|| Life::new(grace));
@@ -192,7 +195,7 @@ impl Mail {
             tokio::time::sleep(grace).await;
             let Some(mail) = weak.upgrade() else { return };
             {
-                let mut lives = mail.sessions.lives();
+                let mut lives = mail.sessions.lock_lives();
                 if lives.get(&session).is_none_or(|life| life.connections > 0 || life.round != round) {
                     return;
                 }
@@ -233,7 +236,7 @@ impl Mail {
             }
             // If the session came back meanwhile, it keeps its messages in hand.
             if which == LeaseSelection::Ended
-                && self.sessions.lives().get(&session).is_some_and(|life| life.connections > 0)
+                && self.sessions.lock_lives().get(&session).is_some_and(|life| life.connections > 0)
             {
                 return;
             }

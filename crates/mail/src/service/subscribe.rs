@@ -8,8 +8,8 @@ use tokio::sync::oneshot;
 use tokio::time::Instant;
 
 use super::Mail;
-use super::patience::Patience;
-use super::waits::{OnWake, Ticket};
+use super::store_retry::Patience;
+use super::waiters::{OnWake, Ticket};
 use crate::error::{MailError, Refusal, StoreError};
 use crate::model::{Floor, MessageView, Session};
 use crate::store::query::Among;
@@ -57,7 +57,7 @@ impl Subscription {
             }
             let is_waiting = self.after < self.waiting_until;
             self.ticket.forget();
-            let found = self.mail.store.look(self.fetch(if is_waiting { Among::Waiting } else { Among::All })).await?;
+            let found = self.mail.store.query(self.fetch(if is_waiting { Among::Waiting } else { Among::All })).await?;
             self.take(found.messages);
             match (self.read.is_empty(), is_waiting) {
                 // The waiting messages are reported; from here on every message is.
@@ -166,7 +166,7 @@ impl Mail {
         floor: Floor,
     ) -> Result<Subscription, MailError> {
         let mut subscription = self.subscription(session, floor)?;
-        let found = self.store.look(subscription.fetch(Among::Waiting)).await?;
+        let found = self.store.query(subscription.fetch(Among::Waiting)).await?;
         subscription.waiting_until = found.latest_seq;
         subscription.take(found.messages);
         if subscription.read.is_empty() {
@@ -207,8 +207,8 @@ impl Mail {
         loop {
             let mut patience = Patience::until(deadline);
             let found = loop {
-                match self.look(session, after, floor, max).await {
-                    Err(MailError::Store(StoreError::Away { .. })) if patience.again().await => {}
+                match self.read_mailbox(session, after, floor, max).await {
+                    Err(MailError::Store(StoreError::Away { .. })) if patience.pause().await => {}
                     found => break found?,
                 }
             };

@@ -13,7 +13,7 @@ pub trait Operation: Send + 'static {
     type Out;
     fn into_change(self) -> Change;
     /// Unwraps the answer; `None` if it belongs to another operation.
-    fn out(changed: Changed) -> Option<Self::Out>;
+    fn unwrap_answer(changed: Changed) -> Option<Self::Out>;
 }
 
 macro_rules! changes {
@@ -27,7 +27,7 @@ macro_rules! changes {
         $(impl Operation for $name {
             type Out = $out;
             fn into_change(self) -> Change { Change::$name(self) }
-            fn out(changed: Changed) -> Option<$out> {
+            fn unwrap_answer(changed: Changed) -> Option<$out> {
                 match changed { Changed::$name(out) => Some(out), _ => None }
             }
         })*

@@ -39,13 +39,13 @@ impl InTransaction {
         operation: O,
         told: impl FnOnce(Result<O::Out, Refusal>) + Send + 'static,
     ) -> InTransaction {
-        let out = |changed| O::out(changed).expect("a change answers with its own result");
+        let out = |changed| O::unwrap_answer(changed).expect("a change answers with its own result");
         InTransaction(Kind::Change(Box::new(operation.into_change()), Box::new(move |result| told(result.map(out)))))
     }
 
     /// Creates a query, which sees the news.
     pub fn query<L: Lookup>(lookup: L, told: impl FnOnce(L::Out) + Send + 'static) -> InTransaction {
-        let out = |found| L::out(found).expect("a query answers with its own result");
+        let out = |found| L::unwrap_answer(found).expect("a query answers with its own result");
         InTransaction(Kind::Query(Box::new(lookup.into_query()), Box::new(move |found| told(out(found)))))
     }
 

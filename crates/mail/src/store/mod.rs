@@ -104,15 +104,15 @@ impl dyn Store {
     /// As [`Store::write`].
     pub async fn change<O: Operation>(&self, operation: O) -> Result<O::Out, StoreError> {
         let changed = self.write(operation.into_change()).await?;
-        Ok(O::out(changed).expect("a change answers with its own result"))
+        Ok(O::unwrap_answer(changed).expect("a change answers with its own result"))
     }
 
     /// Runs a query, with the answer in its own type.
     ///
     /// # Errors
     /// As [`Store::read`].
-    pub async fn look<L: Lookup>(&self, lookup: L) -> Result<L::Out, StoreError> {
+    pub async fn query<L: Lookup>(&self, lookup: L) -> Result<L::Out, StoreError> {
         let found = self.read(lookup.into_query()).await?;
-        Ok(L::out(found).expect("a query answers with its own result"))
+        Ok(L::unwrap_answer(found).expect("a query answers with its own result"))
     }
 }

@@ -9,7 +9,7 @@ pub trait Lookup: Send + 'static {
     type Out;
     fn into_query(self) -> Query;
     /// Unwraps the answer; `None` if it belongs to another query.
-    fn out(found: QueryResult) -> Option<Self::Out>;
+    fn unwrap_answer(found: QueryResult) -> Option<Self::Out>;
 }
 
 macro_rules! queries {
@@ -24,7 +24,7 @@ macro_rules! queries {
         $(impl Lookup for $name {
             type Out = $out;
             fn into_query(self) -> Query { Query::$name(self) }
-            fn out(found: QueryResult) -> Option<$out> {
+            fn unwrap_answer(found: QueryResult) -> Option<$out> {
                 match found { QueryResult::$name(out) => Some(out), _ => None }
             }
         })*
@@ -95,7 +95,7 @@ impl Counts {
     }
 
     /// Returns the number of these below the floor.
-    pub fn below(&self, floor: Floor) -> u64 {
+    pub fn count_below(&self, floor: Floor) -> u64 {
         self.free[..usize::from(floor.least().level())].iter().sum()
     }
 }
@@ -156,7 +156,7 @@ pub struct Thread {
 pub struct Search {
     /// The reader.
     pub agent: Option<AgentName>,
-    /// The words, normalized by [`crate::model::words::words`].
+    /// The words, normalized by [`crate::model::search_words::split_words`].
     pub words: BTreeSet<String>,
     pub from: Option<AgentName>,
     pub to: Option<AgentName>,

@@ -9,9 +9,9 @@ use serde_json::json;
 
 use super::{HANDED_OUT, Message, NEXT};
 use crate::callers::{Callers, waits};
-use crate::earlier::Earlier;
 use crate::error::failed;
 use crate::framing::Framed;
+use crate::reminders::Earlier;
 use crate::service::receive::CheckRequest;
 
 /// Take the messages that wait for you, most urgent first: when you begin, and between tasks. The next check lists once those that
@@ -64,7 +64,7 @@ impl Tool for CheckMessages {
         // An agent that has received messages is reminded of them, as by every call of this tool. For all other callers
         // counting only reads.
         if args.limit == Some(0) && !args.again && !self.0.has_entered(&cx)? {
-            let (mail, agent) = self.0.look(&cx).await?;
+            let (mail, agent) = self.0.mail_and_name(&cx).await?;
             let remaining = mail.inbox(&agent).await.map_err(failed)?.total();
             let other_pids = self.0.sharing(&cx, &agent);
             return Ok(Output { status: "empty".to_owned(), remaining, other_pids, ..Output::default() });

@@ -10,7 +10,7 @@ use serde_json::json;
 use crate::callers::Callers;
 use crate::error::failed;
 use crate::framing::quoted;
-use crate::service::people::Expanded;
+use crate::service::agents::Expanded;
 use crate::time::rfc3339;
 
 /// Show a group: its members, and with `expand` the agents that a message to it reaches now.

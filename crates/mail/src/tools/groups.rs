@@ -18,7 +18,7 @@ use super::{add_group_member, create_group, delete_group, get_group, list_groups
 use crate::callers::Callers;
 use crate::membership::{self, MemberType, Membership};
 use crate::model::MemberKind;
-use crate::service::people::Expanded;
+use crate::service::agents::Expanded;
 
 /// List and change groups: named sets of agents and roles that messages can be sent to, as group:X. One agent or one
 /// role needs no group.
@@ -122,7 +122,7 @@ impl Tool for Groups {
                 let removed =
                     RemoveGroupMember(callers.clone()).call(cx, remove_group_member::Args(membership)).await?;
                 if removed.unchanged && kind == MemberType::Agent {
-                    still_reached(&callers, &group, &member).await?;
+                    refuse_if_reached(&callers, &group, &member).await?;
                 }
                 Ok(Output { membership: Some(removed), ..Output::new("removed") })
             }
@@ -156,7 +156,7 @@ impl Tool for Groups {
 
 /// Refuses to remove an agent that is not a member itself but is still reached by a role. Also refuses a role that was
 /// named as an agent.
-async fn still_reached(callers: &Callers, group: &str, member: &str) -> Result<(), ToolError> {
+async fn refuse_if_reached(callers: &Callers, group: &str, member: &str) -> Result<(), ToolError> {
     let mail = callers.mail().await?;
     let Ok(Expanded { group, agents }) = mail.group(group).await else { return Ok(()) };
     let name = member.trim_start_matches('@');

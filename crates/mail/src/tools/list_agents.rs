@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::{counted, standing};
+use super::{counted, liveness_word};
 use crate::callers::Callers;
 use crate::error::failed;
 use crate::framing::quoted;
@@ -111,7 +111,7 @@ fn item(agent: Agent) -> Item {
         name: agent.name.to_string(),
         role: agent.role.to_string(),
         module: agent.module,
-        status: standing(agent.standing).to_owned(),
+        status: liveness_word(agent.standing).to_owned(),
         last_seen_at: if agent.seen_at == 0 { "never".to_owned() } else { rfc3339(agent.seen_at) },
         intent: agent.intent,
         unread: agent.unread,

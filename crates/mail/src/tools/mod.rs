@@ -312,7 +312,7 @@ impl Message {
 }
 
 /// Returns an agent's standing in one word.
-pub(crate) fn standing(standing: Liveness) -> &'static str {
+pub(crate) fn liveness_word(standing: Liveness) -> &'static str {
     match standing {
         Liveness::Active => "active",
         Liveness::Offline => "offline",

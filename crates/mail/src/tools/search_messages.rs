@@ -10,7 +10,7 @@ use serde_json::json;
 use crate::callers::Callers;
 use crate::error::failed;
 use crate::framing::quoted;
-use crate::service::look::{Hit as Found, SearchRequest};
+use crate::service::queries::{Hit as Found, SearchRequest};
 use crate::time::{self, rfc3339};
 
 /// Find messages that you wrote or received by their words. Takes nothing; get_thread shows a hit whole.

@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
-use super::{Addresses, Urgency, has_text, standing};
+use super::{Addresses, Urgency, has_text, liveness_word};
 use crate::callers::Callers;
 use crate::framing::quoted;
 use crate::model::{Liveness, MessageView};
@@ -185,7 +185,7 @@ impl Tool for SendMessage {
                 .iter()
                 .map(|recipient| Recipient {
                     name: recipient.agent.to_string(),
-                    status: standing(recipient.standing).to_owned(),
+                    status: liveness_word(recipient.standing).to_owned(),
                 })
                 .collect(),
             failed_to: sent.failed.iter().map(ToString::to_string).collect(),

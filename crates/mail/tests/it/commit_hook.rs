@@ -58,7 +58,7 @@ impl Store for HookedStore {
 }
 
 impl HookedStore {
-    fn before(sound: &StoreFixture, tamper: Tamper) -> Arc<HookedStore> {
+    fn with_tamper(sound: &StoreFixture, tamper: Tamper) -> Arc<HookedStore> {
         let inner = sound.store.clone();
         Arc::new(HookedStore {
             inner,
@@ -73,7 +73,7 @@ impl HookedStore {
 /// Wakes waiters until one of them had set its first step, a moment after its first look. Returns how many claims that
 /// waiter made itself. Each waiter gets its message, for the first time.
 async fn claims_of_a_wake(sound: StoreFixture, tamper: Tamper) -> usize {
-    let store = HookedStore::before(&sound, tamper);
+    let store = HookedStore::with_tamper(&sound, tamper);
     let fixture = StoreFixture::with(store.clone(), limits(), ManualClock(sound.clock.0.clone()), Box::new(())).await;
     let (ann, bob) = (fixture.agent("ann", "dev").await, fixture.agent("bob", "dev").await);
     for round in 0.. {
@@ -108,7 +108,7 @@ async fn sqlite_hands_out_with_what_brings_it() {
 #[tokio::test]
 async fn a_subscriber_is_told_with_what_brings_it() {
     for sound in [StoreFixture::memory(limits()).await, StoreFixture::sqlite(limits()).await] {
-        let store = HookedStore::before(&sound, |_, along| along);
+        let store = HookedStore::with_tamper(&sound, |_, along| along);
         let fixture =
             StoreFixture::with(store.clone(), limits(), ManualClock(sound.clock.0.clone()), Box::new(())).await;
         let (ann, bob) = (fixture.agent("ann", "dev").await, fixture.agent("bob", "dev").await);

@@ -97,7 +97,7 @@ pub(crate) async fn count_copies(store: &dyn Store) -> BTreeMap<String, usize> {
         let (mut after, mut here) = (0, BTreeSet::new());
         loop {
             let fetch = Fetch { agent: agent.clone(), after, floor: Floor::All, among: Among::All, limit: 10_000 };
-            let page = store.look(fetch).await.unwrap().messages;
+            let page = store.query(fetch).await.unwrap().messages;
             let Some(last) = page.last() else { break };
             after = last.seq;
             for message in page {

@@ -169,7 +169,10 @@ async fn on_a_small_disk() {
     for _ in 0..2 {
         let bob = fixture.agent("bob", "dev").await;
         assert_eq!(fixture.mail.inbox(&bob.agent).await.unwrap().total(), stored + 1);
-        assert_eq!(fixture.mail.look(&bob, stored, Floor::All, 10).await.unwrap().messages[0].content, "room again");
+        assert_eq!(
+            fixture.mail.read_mailbox(&bob, stored, Floor::All, 10).await.unwrap().messages[0].content,
+            "room again"
+        );
         let error = fixture.send(&ann, "bob", "no room").await.unwrap_err();
         assert!(matches!(error, MailError::Store(StoreError::DiskFull)), "{error}");
     }

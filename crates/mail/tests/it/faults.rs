@@ -11,7 +11,7 @@ use mail::store::query::{Query, QueryResult};
 use mail::store::{BoxFuture, CommitHook, Store, WakeDelivery, WakeListener};
 use mail::{Floor, MailError, SendRequest, StoreError, WaitRequest};
 
-use crate::fixture::{ManualClock, StoreFixture, again, limits};
+use crate::fixture::{ManualClock, StoreFixture, limits, next_session};
 
 /// A store behind injected faults. A seed decides which call meets which fault.
 struct Faulty {
@@ -158,7 +158,7 @@ async fn bears_all_faults(sound: StoreFixture) {
     for agent in boxes {
         // Two waiters each; every message goes to exactly one of them.
         for _ in 0..2 {
-            let (mail, session) = (fixture.mail.clone(), again(&agent));
+            let (mail, session) = (fixture.mail.clone(), next_session(&agent));
             receiving.spawn(async move {
                 let mut got = Vec::new();
                 loop {

@@ -68,7 +68,7 @@ impl StoreFixture {
     }
 
     /// Returns the same mail, for another task.
-    pub(crate) fn beside(&self) -> StoreFixture {
+    pub(crate) fn second_store(&self) -> StoreFixture {
         let (mail, store, clock) = (self.mail.clone(), self.store.clone(), self.clock.clone());
         StoreFixture { mail, store, clock, _kept: Box::new(()) }
     }
@@ -159,7 +159,7 @@ pub(crate) fn open_sqlite(
 }
 
 /// Returns the same agent in another session.
-pub(crate) fn again(session: &Session) -> Session {
+pub(crate) fn next_session(session: &Session) -> Session {
     Session { id: SessionId::mint(), ..session.clone() }
 }
 

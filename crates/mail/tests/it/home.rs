@@ -9,7 +9,7 @@ use mail::identity::{Identities, Identity};
 use mail::store::postgres::without_password;
 use mail::{Limits, Refusal, Session, Space, StoreError};
 
-use crate::fixture::{ManualClock, StoreFixture, again, limits};
+use crate::fixture::{ManualClock, StoreFixture, limits, next_session};
 use crate::postgres::Server;
 
 /// A project on a machine.
@@ -59,8 +59,8 @@ impl Project {
     async fn refused(&self, space: &Space) -> (String, String, String) {
         let home = self.home(space);
         let error = home.open().await.err().expect("it is refused");
-        // [`Home::look`] reports the same.
-        let look = home.look();
+        // [`Home::report_location`] reports the same.
+        let look = home.report_location();
         assert_eq!(look.problem.as_ref().map(|(said, _)| said), Some(&error.to_string()), "{look:?}");
         match error {
             StoreError::Elsewhere { former, now, next } => (former, now, next.join(" ")),
@@ -115,7 +115,7 @@ fn path(name: &str) -> Space {
 
 /// Everything in the mailbox, read or not.
 async fn contents(fixture: &StoreFixture, agent: &Session) -> Vec<String> {
-    let found = fixture.mail.look(agent, 0, mail::Floor::All, 50).await.unwrap();
+    let found = fixture.mail.read_mailbox(agent, 0, mail::Floor::All, 50).await.unwrap();
     found.messages.into_iter().map(|message| message.content).collect()
 }
 
@@ -143,7 +143,7 @@ async fn what_is_this_project_s_alone_goes_along_whatever_it_is_called() {
         fixture.mail.close().await;
     }
     let fixture = project.opens(&names[4]).await;
-    assert_eq!(fixture.check(&again(&bob)).await, sent);
+    assert_eq!(fixture.check(&next_session(&bob)).await, sent);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -156,8 +156,8 @@ async fn a_project_that_gets_an_origin_joins_its_clones_with_all_its_mail() {
     let cat = there.agent(&clone, "cat").await;
     clone.mail.create_group(&cat, "team", "").await.unwrap();
     let fixture = here.opens(&origin("tool")).await;
-    fixture.send(&again(&cat), "bob", "after").await.unwrap();
-    assert_eq!(fixture.check(&again(&bob)).await, ["before the origin", "after"]);
+    fixture.send(&next_session(&cat), "bob", "after").await.unwrap();
+    assert_eq!(fixture.check(&next_session(&bob)).await, ["before the origin", "after"]);
     let names = |agents: Vec<mail::Agent>| agents.iter().map(|agent| agent.name.to_string()).collect::<Vec<_>>();
     assert_eq!(names(clone.mail.agents().await.unwrap()), ["ann", "bob", "cat"]);
 }
@@ -191,7 +191,7 @@ async fn where_others_are_too_nothing_moves_and_every_call_says_where_the_mail_i
     clone.send(&cat, "bob", "from the other clone").await.unwrap();
     assert_eq!(contents(&fixture, &bob).await.len(), 2);
     fixture.mail.close().await;
-    let look = here.home(&origin("renamed")).look();
+    let look = here.home(&origin("renamed")).report_location();
     assert!(look.problem.is_none() && look.remark.unwrap().contains("kept there"));
     here.refused(&origin("third")).await;
 
@@ -276,7 +276,7 @@ async fn a_record_that_is_none_is_named_and_an_address_shows_no_password() {
     let error = project.open(&origin("tool")).await.err().unwrap();
     assert!(error.to_string().contains("mail-place.json is not a file that you own and only you can read"), "{error}");
     assert!(error.hints()[0].contains("delete it"));
-    assert!(project.home(&origin("tool")).look().problem.is_some());
+    assert!(project.home(&origin("tool")).report_location().problem.is_some());
     let address = without_password("postgres://agents:SECRET@db.example.org:6543/mail?sslmode=require").unwrap();
     assert_eq!(address, "postgres://agents@db.example.org:6543/mail");
     assert_eq!(without_password("no address"), None);
@@ -300,7 +300,7 @@ async fn a_file_that_is_gone_is_not_begun_anew_by_itself() {
         for part in ["Put it back", "HOB_MAIL_DATABASE", "`hob mail switch`"] {
             assert!(error.hints()[0].contains(part), "{part}: {:?}", error.hints());
         }
-        assert!(project.home(&space).look().problem.is_some());
+        assert!(project.home(&space).report_location().problem.is_some());
         assert!(project.home(&space).choose(Choice::Keep).is_err());
     }
     std::fs::rename(&aside, project.dir.join("mail.db")).unwrap();

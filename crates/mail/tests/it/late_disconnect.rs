@@ -3,7 +3,7 @@
 use project::Caller;
 
 use crate::fixture::limits;
-use crate::holders::call_of;
+use crate::name_takeover::call_of;
 use crate::unwritable::{Fixture, caller};
 
 #[tokio::test(start_paused = true)]

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use mail::{Floor, Mail, SendRequest, Session, WaitRequest};
 
-use crate::fixture::{LONG, ManualClock, StoreFixture, again, limits, texts};
+use crate::fixture::{LONG, ManualClock, StoreFixture, limits, next_session, texts};
 use crate::postgres::Server;
 
 async fn daemon(server: &Server, space: &str, owner: &str) -> StoreFixture {
@@ -47,10 +47,10 @@ async fn a_daemon_looks_after_its_own_leases_only() {
     reborn.send(&ann, "cat", "y").await.unwrap();
     let attachment = reborn.mail.attach(&cat);
     assert_eq!(reborn.check(&cat).await, ["y"]);
-    let waiter = reborn.block(&again(&cat), Floor::All).await;
+    let waiter = reborn.block(&next_session(&cat), Floor::All).await;
     drop(attachment);
     assert_eq!(texts(&waiter.await.unwrap().messages), ["y (again)"]);
-    assert_eq!(there.check(&again(&bob)).await, Vec::<String>::new());
+    assert_eq!(there.check(&next_session(&bob)).await, Vec::<String>::new());
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

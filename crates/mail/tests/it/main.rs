@@ -3,6 +3,8 @@
 // Clippy's exception for tests covers only functions marked as tests.
 #![allow(clippy::unwrap_used, clippy::print_stderr)]
 
+mod agent_names;
+mod claim_race;
 mod commit_hook;
 mod contract;
 mod crash;
@@ -10,12 +12,11 @@ mod disk_faults;
 mod faults;
 mod file;
 mod fixture;
-mod holders;
 mod home;
 mod late_disconnect;
 mod machines;
 mod model;
-mod naming;
+mod name_takeover;
 mod postgres;
 mod power;
 mod proxy;
@@ -23,6 +24,5 @@ mod regressions;
 mod round_trips;
 mod spaces;
 mod spool;
-mod under_way;
 mod unwritable;
 mod waiting;

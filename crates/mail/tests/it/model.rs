@@ -7,7 +7,7 @@ use mail::{CheckRequest, Limits, Outcome, Priority, Session, member};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 
-use crate::fixture::{StoreFixture, again, limits};
+use crate::fixture::{StoreFixture, limits, next_session};
 
 const AGENTS: usize = 3;
 const LIVES: usize = 2;
@@ -179,7 +179,7 @@ impl Run {
             let mut lives = Vec::new();
             for _ in 0..LIVES {
                 run.lives += 1;
-                lives.push((again(&session), run.lives));
+                lives.push((next_session(&session), run.lives));
             }
             run.sessions.push(lives);
         }
@@ -249,7 +249,7 @@ impl Run {
                 self.model.end(*who, number);
                 mail.end_session(&session.id).await;
                 self.lives += 1;
-                self.sessions[*who][*life] = (again(&session), self.lives);
+                self.sessions[*who][*life] = (next_session(&session), self.lives);
             }
             Op::Join { who, member: one } => {
                 let of = member("agent", &format!("a{one}")).unwrap();

@@ -41,7 +41,7 @@ struct How {
 }
 
 impl Proxy {
-    fn to(socket: PathBuf) -> Proxy {
+    fn to_socket(socket: PathBuf) -> Proxy {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let (address, how) = (listener.local_addr().unwrap(), Arc::<How>::default());
         let shared = Arc::clone(&how);
@@ -87,7 +87,7 @@ impl Proxy {
         self.how.is_away.store(false, Ordering::SeqCst);
     }
 
-    fn lost(&self) -> u64 {
+    fn count_lost(&self) -> u64 {
         self.how.lost.load(Ordering::SeqCst)
     }
 
@@ -193,8 +193,8 @@ fn message(from: &mut impl Read) -> std::io::Result<(u8, Vec<u8>)> {
 }
 
 /// Returns a daemon behind such a network, and one with a direct connection.
-pub(crate) async fn behind(server: &Server, space: &str) -> (Proxy, StoreFixture, StoreFixture) {
-    let proxy = Proxy::to(server.socket());
+pub(crate) async fn behind_proxy(server: &Server, space: &str) -> (Proxy, StoreFixture, StoreFixture) {
+    let proxy = Proxy::to_socket(server.socket());
     let options = PostgresOptions {
         url: proxy.url(),
         space: Space::named(space),
@@ -212,7 +212,7 @@ pub(crate) async fn behind(server: &Server, space: &str) -> (Proxy, StoreFixture
 /// Returns the number of copies of each text in the mailbox.
 async fn stored(fixture: &StoreFixture, agent: &Session) -> BTreeMap<String, u32> {
     let mut found = BTreeMap::new();
-    for message in fixture.mail.look(agent, 0, Floor::All, 500).await.unwrap().messages {
+    for message in fixture.mail.read_mailbox(agent, 0, Floor::All, 500).await.unwrap().messages {
         *found.entry(message.content).or_default() += 1;
     }
     found
@@ -221,7 +221,7 @@ async fn stored(fixture: &StoreFixture, agent: &Session) -> BTreeMap<String, u32
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_commit_whose_answer_was_lost_stays_uncertain_while_the_database_is_away() {
     let Some(server) = Server::start() else { return };
-    let (proxy, fixture, beside) = behind(&server, "doubt").await;
+    let (proxy, fixture, beside) = behind_proxy(&server, "doubt").await;
     let (ann, bob) = (fixture.agent("ann", "dev").await, fixture.agent("bob", "dev").await);
     proxy.how.then_goes_away.store(true, Ordering::SeqCst);
     let (mut uncertain, mut uncertain_and_stored, mut refused) = (0, 0, 0);
@@ -259,7 +259,7 @@ async fn a_commit_whose_answer_was_lost_stays_uncertain_while_the_database_is_aw
         }
     }
     eprintln!("{uncertain} uncertain, of which {uncertain_and_stored} are stored; {refused} refused");
-    assert!(uncertain_and_stored > 0 && proxy.lost() == 3);
+    assert!(uncertain_and_stored > 0 && proxy.count_lost() == 3);
     // If the database is available again soon enough, an uncertain change becomes certain.
     proxy.how.then_goes_away.store(false, Ordering::SeqCst);
     proxy.loses_every(2);
@@ -272,7 +272,7 @@ async fn a_commit_whose_answer_was_lost_stays_uncertain_while_the_database_is_aw
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn answers_to_commit_that_are_lost_under_load_lose_and_double_nothing() {
     let Some(server) = Server::start() else { return };
-    let (proxy, fixture, beside) = behind(&server, "lossy").await;
+    let (proxy, fixture, beside) = behind_proxy(&server, "lossy").await;
     let bob = fixture.agent("bob", "box").await;
     let mut senders = Vec::new();
     for index in 0..4 {
@@ -299,7 +299,7 @@ async fn answers_to_commit_that_are_lost_under_load_lose_and_double_nothing() {
         fixture.mail.delete_group(&ann, &name).await.unwrap();
     }
     let found = stored(&beside, &bob).await;
-    eprintln!("{} answers lost, {} messages", proxy.lost(), found.len());
-    assert!(proxy.lost() > 5 && found.len() == 120 && found.values().all(|times| *times == 1), "{found:?}");
+    eprintln!("{} answers lost, {} messages", proxy.count_lost(), found.len());
+    assert!(proxy.count_lost() > 5 && found.len() == 120 && found.values().all(|times| *times == 1), "{found:?}");
     tokio::time::timeout(Duration::from_secs(30), fixture.mail.close()).await.unwrap();
 }

@@ -6,7 +6,9 @@ use std::time::Duration;
 
 use mail::{Clock, DeliveryState, Floor, Liveness, Outcome, Priority, Refusal, SendRequest};
 
-use crate::fixture::{EPOCH, LONG, ManualClock, StoreFixture, again, limits, open_sqlite, reached, refusal, texts};
+use crate::fixture::{
+    EPOCH, LONG, ManualClock, StoreFixture, limits, next_session, open_sqlite, reached, refusal, texts,
+};
 
 async fn fixture() -> StoreFixture {
     StoreFixture::sqlite(limits()).await
@@ -72,7 +74,7 @@ async fn defect_05_a_check_and_a_wait_never_give_the_same_message() {
     for round in 0..30 {
         let waiter = fixture.block(&bob, Floor::All).await;
         let text = round.to_string();
-        let other = again(&bob);
+        let other = next_session(&bob);
         let (sent, checked) = tokio::join!(fixture.send(&ann, "bob", &text), fixture.check(&other));
         sent.unwrap();
         if checked.is_empty() {
@@ -154,7 +156,7 @@ async fn defect_09_what_was_fetched_and_never_seen_comes_again() {
     let status = fixture.mail.delivery_status(&ann, sent.id.as_str()).await.unwrap();
     assert_eq!(status[0].state, DeliveryState::Fetched, "fetching is not reading");
     fixture.mail.end_session(&bob.id).await;
-    assert_eq!(fixture.check(&again(&bob)).await, ["important (again)"]);
+    assert_eq!(fixture.check(&next_session(&bob)).await, ["important (again)"]);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -206,11 +208,11 @@ async fn defect_13_no_caller_stops_the_others() {
     let (ann, bob) = (fixture.agent("ann", "dev").await, fixture.agent("bob", "dev").await);
     let mut waiters = Vec::new();
     for _ in 0..200 {
-        waiters.push(fixture.block(&again(&bob), Floor::Critical).await);
+        waiters.push(fixture.block(&next_session(&bob), Floor::Critical).await);
     }
     let mut work = tokio::task::JoinSet::new();
     for index in 0..20 {
-        let (mail, ann, bob) = (fixture.mail.clone(), ann.clone(), again(&bob));
+        let (mail, ann, bob) = (fixture.mail.clone(), ann.clone(), next_session(&bob));
         work.spawn(async move {
             for count in 0..10 {
                 let request = mail::SendRequest {

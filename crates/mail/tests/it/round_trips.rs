@@ -6,9 +6,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use mail::{Floor, Outcome, SendRequest};
 
-use crate::fixture::{StoreFixture, again, refusal, texts};
+use crate::fixture::{StoreFixture, next_session, refusal, texts};
 use crate::postgres::Server;
-use crate::proxy::{Proxy, behind};
+use crate::proxy::{Proxy, behind_proxy};
 
 /// Waits for work of other threads without holding up this one's.
 async fn until(what: impl Fn() -> bool) {
@@ -20,7 +20,7 @@ async fn until(what: impl Fn() -> bool) {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_send_a_check_and_a_confirmation_take_few_round_trips() {
     let Some(server) = Server::start() else { return };
-    let (proxy, fixture, _beside) = behind(&server, "trips").await;
+    let (proxy, fixture, _beside) = behind_proxy(&server, "trips").await;
     let (ann, bob) = (fixture.agent("ann", "dev").await, fixture.agent("bob", "dev").await);
     // Statements are prepared once.
     fixture.send(&ann, "bob", "first").await.unwrap();
@@ -46,7 +46,7 @@ async fn a_send_a_check_and_a_confirmation_take_few_round_trips() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn sends_that_come_during_a_commit_are_committed_together() {
     let Some(server) = Server::start() else { return };
-    let (proxy, fixture, _beside) = behind(&server, "together").await;
+    let (proxy, fixture, _beside) = behind_proxy(&server, "together").await;
     let (ann, bob) = (fixture.agent("ann", "dev").await, fixture.agent("bob", "dev").await);
     fixture.send(&ann, "bob", "first").await.unwrap();
     let before = proxy.counts().1;
@@ -74,7 +74,7 @@ async fn sends_that_come_during_a_commit_are_committed_together() {
     proxy.let_go();
     let sent = sending.join_all().await;
     assert_eq!((sent.len(), proxy.counts().1 - before), (41, 2), "the one that was held, and all others together");
-    let found = fixture.mail.look(&bob, 0, Floor::All, 100).await.unwrap();
+    let found = fixture.mail.read_mailbox(&bob, 0, Floor::All, 100).await.unwrap();
     let seqs: Vec<u64> = found.messages.iter().map(|message| message.seq).collect();
     assert_eq!(seqs, (1..=42).collect::<Vec<_>>());
 }
@@ -92,7 +92,7 @@ async fn futures_now<T>(future: &mut (impl Future<Output = T> + Unpin)) -> Optio
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn a_mailbox_that_another_daemon_changed_meanwhile_is_read_again() {
     let Some(server) = Server::start() else { return };
-    let (proxy, here, there) = behind(&server, "sent meanwhile").await;
+    let (proxy, here, there) = behind_proxy(&server, "sent meanwhile").await;
     let (ann, _bob) = (here.agent("ann", "dev").await, here.agent("bob", "dev").await);
     let from = ann.clone();
     let sending =
@@ -101,16 +101,16 @@ async fn a_mailbox_that_another_daemon_changed_meanwhile_is_read_again() {
     proxy.let_go();
     assert_eq!(sending.await.unwrap().recipients[0].seq, 2, "the other daemon's came first");
 
-    let (proxy, here, there) = behind(&server, "taken meanwhile").await;
+    let (proxy, here, there) = behind_proxy(&server, "taken meanwhile").await;
     let (ann, bob) = (here.agent("ann", "dev").await, here.agent("bob", "dev").await);
     here.send(&ann, "bob", "x").await.unwrap();
     let one = bob.clone();
     let taking = hold_at_commit(&proxy, &here, |here| async move { here.check(&one).await });
-    let theirs = there.check(&again(&bob)).await;
+    let theirs = there.check(&next_session(&bob)).await;
     proxy.let_go();
     assert_eq!((theirs.len(), taking.await.unwrap().len()), (1, 0), "each message is handed out once");
 
-    let (proxy, here, there) = behind(&server, "taken over meanwhile").await;
+    let (proxy, here, there) = behind_proxy(&server, "taken over meanwhile").await;
     let (ann, _bob) = (here.agent("ann", "dev").await, here.agent("bob", "dev").await);
     let from = ann.clone();
     let sending = hold_at_commit(&proxy, &here, |here| async move { here.send(&from, "bob", "too late").await });
@@ -127,7 +127,7 @@ fn hold_at_commit<T: Send + 'static, F: Future<Output = T> + Send + 'static>(
     call: impl FnOnce(StoreFixture) -> F,
 ) -> tokio::task::JoinHandle<T> {
     proxy.hold();
-    let call = tokio::spawn(call(fixture.beside()));
+    let call = tokio::spawn(call(fixture.second_store()));
     tokio::task::block_in_place(|| proxy.holds_something());
     call
 }
@@ -135,7 +135,7 @@ fn hold_at_commit<T: Send + 'static, F: Future<Output = T> + Send + 'static>(
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_was_read_long_ago_is_settled_once() {
     let Some(server) = Server::start() else { return };
-    let (_proxy, here, there) = behind(&server, "settled").await;
+    let (_proxy, here, there) = behind_proxy(&server, "settled").await;
     let (ann, bob) = (here.agent("ann", "dev").await, here.agent("bob", "dev").await);
     let sent = here.send(&ann, "bob", "x").await.unwrap();
     let id = [sent.id.to_string()];

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use mail::store::sqlite::{SqliteOptions, SqliteStore};
 use mail::{Clock, Floor, Limits, Space, StoreError};
 
-use crate::fixture::{EPOCH, ManualClock, StoreFixture, again};
+use crate::fixture::{EPOCH, ManualClock, StoreFixture, next_session};
 
 async fn open(path: &Path, name: &str) -> StoreFixture {
     let (clock, hand) = Clock::manual(EPOCH);
@@ -40,14 +40,18 @@ async fn a_project_that_is_called_something_else_has_its_mail() {
     former.mail.close().await;
     for name in ["second", "third", "former"] {
         let fixture = open(&path, name).await;
-        assert_eq!(fixture.mail.look(&bob, 0, Floor::All, 10).await.unwrap().messages[0].content, "first", "{name}");
+        assert_eq!(
+            fixture.mail.read_mailbox(&bob, 0, Floor::All, 10).await.unwrap().messages[0].content,
+            "first",
+            "{name}"
+        );
         let sent = fixture.send(&ann, "bob", name).await.unwrap();
         assert!(fixture.mail.thread(&bob, sent.id.as_str()).await.is_ok());
         fixture.mail.close().await;
         assert_eq!(names(&path), [Space::named(name).to_string()]);
     }
     let fixture = open(&path, "former").await;
-    assert_eq!(fixture.check(&again(&bob)).await, ["first", "second", "third", "former"]);
+    assert_eq!(fixture.check(&next_session(&bob)).await, ["first", "second", "third", "former"]);
 }
 
 #[tokio::test]
@@ -66,5 +70,5 @@ async fn a_file_with_one_space_is_read_under_any_name_where_nothing_can_be_writt
     assert!(matches!(refused, StoreError::Locked), "{refused}");
     other.execute_batch("ROLLBACK").unwrap();
     drop(other);
-    assert_eq!(open(&path, "now").await.check(&again(&bob)).await, ["kept"]);
+    assert_eq!(open(&path, "now").await.check(&next_session(&bob)).await, ["kept"]);
 }

@@ -108,7 +108,7 @@ impl Scene {
         tokio::time::timeout(LONG, empty).await.unwrap();
     }
 
-    fn away(&self, is_away: bool) {
+    fn set_unavailable(&self, is_away: bool) {
         self.store.is_away.store(is_away, Ordering::SeqCst);
     }
 }
@@ -154,7 +154,7 @@ async fn what_is_sent_meanwhile_comes_in_order_and_once() {
     let mail = scene.mail(100).await;
     let (ann, bob) = (agent(&mail, "ann").await, agent(&mail, "bob").await);
     assert!(!mail.send(&ann, letter("0")).await.unwrap().is_queued);
-    scene.away(true);
+    scene.set_unavailable(true);
     for text in ["1", "2"] {
         assert!(mail.send(&ann, letter(text)).await.unwrap().is_queued);
     }
@@ -163,7 +163,7 @@ async fn what_is_sent_meanwhile_comes_in_order_and_once() {
     assert_eq!((&again.id, again.is_replay, again.is_queued), (&first.id, true, true));
     let other = mail.send(&ann, keyed("not 3", "k")).await.unwrap_err();
     assert!(matches!(other, MailError::Refused(Refusal::KeyConflict { .. })), "{other}");
-    scene.away(false);
+    scene.set_unavailable(false);
     // Messages queued earlier are always stored earlier.
     mail.send(&ann, letter("4")).await.unwrap();
     assert_eq!(take(&mail, &bob, 5).await, ["0", "1", "2", "3", "4"]);
@@ -195,13 +195,13 @@ async fn it_is_bounded_and_says_so() {
     let scene = Scene::new();
     let mail = scene.mail(2).await;
     let (ann, bob) = (agent(&mail, "ann").await, agent(&mail, "bob").await);
-    scene.away(true);
+    scene.set_unavailable(true);
     for text in ["1", "2"] {
         mail.send(&ann, letter(text)).await.unwrap();
     }
     let refused = mail.send(&ann, letter("3")).await.unwrap_err();
     assert!(refused.is_retryable() && refused.to_string().contains("2 messages are queued already"), "{refused}");
-    scene.away(false);
+    scene.set_unavailable(false);
     assert_eq!(take(&mail, &bob, 2).await, ["1", "2"]);
 }
 
@@ -210,7 +210,7 @@ async fn without_one_a_send_is_refused() {
     let scene = Scene::new();
     let mail = Mail::open(MailOptions::new(scene.store.clone())).await.unwrap();
     let ann = agent(&mail, "ann").await;
-    scene.away(true);
+    scene.set_unavailable(true);
     let refused = mail.send(&ann, letter("1")).await.unwrap_err();
     assert!(refused.is_retryable() && refused.hints()[0].contains("Nothing was stored"), "{refused}");
 }
@@ -220,11 +220,11 @@ async fn a_message_that_nobody_can_have_comes_back_as_a_report() {
     let scene = Scene::new();
     let mail = scene.mail(100).await;
     let (ann, bob) = (agent(&mail, "ann").await, agent(&mail, "bob").await);
-    scene.away(true);
+    scene.set_unavailable(true);
     let to_nobody = SendRequest { to: vec!["nobody".into()], ..letter("x") };
     let lost = mail.send(&ann, to_nobody).await.unwrap();
     mail.send(&ann, letter("and on")).await.unwrap();
-    scene.away(false);
+    scene.set_unavailable(false);
     let report = mail.wait(&ann, WaitRequest::default()).await.unwrap().messages.remove(0).message;
     assert!(report.from.is_system() && report.content.contains(lost.id.as_str()), "{report:?}");
     assert!(report.content.contains("unknown recipient"), "{report:?}");
@@ -237,13 +237,13 @@ async fn the_next_life_hands_on_what_the_last_one_left() {
     let mail = scene.mail(100).await;
     let ann = agent(&mail, "ann").await;
     agent(&mail, "bob").await;
-    scene.away(true);
+    scene.set_unavailable(true);
     for text in ["1", "2", "3"] {
         mail.send(&ann, letter(text)).await.unwrap();
     }
     drop(mail);
     assert_eq!(open(&scene.path(), 100).waiting(), 3);
-    scene.away(false);
+    scene.set_unavailable(false);
     // Messages in the spool are sent even after it was disabled.
     let mail = scene.mail(0).await;
     let bob = agent(&mail, "bob").await;
@@ -254,11 +254,11 @@ async fn the_next_life_hands_on_what_the_last_one_left() {
 /// Waits on an unavailable store, which becomes available after the second call.
 async fn over_an_absence(scene: &Scene, mail: &Arc<Mail>, waiting: impl Future<Output = Vec<String>> + Send + 'static) {
     let ann = agent(mail, "ann").await;
-    scene.away(true);
+    scene.set_unavailable(true);
     let mut refused = scene.store.refused.subscribe();
     let waiter = tokio::spawn(waiting);
     tokio::time::timeout(LONG, refused.wait_for(|refused| *refused >= 2)).await.unwrap().unwrap();
-    scene.away(false);
+    scene.set_unavailable(false);
     mail.send(&ann, letter("it is back")).await.unwrap();
     assert_eq!(tokio::time::timeout(LONG, waiter).await.unwrap().unwrap(), ["it is back"]);
 }
@@ -291,7 +291,7 @@ async fn whoever_waited_in_vain_and_left_confirms_nothing_later() {
     let mail = scene.mail(0).await;
     let (ann, bob) = (agent(&mail, "ann").await, agent(&mail, "bob").await);
     mail.send(&ann, letter("unseen")).await.unwrap();
-    scene.away(true);
+    scene.set_unavailable(true);
     let mut refused = scene.store.refused.subscribe();
     let waiter = tokio::spawn({
         let (mail, bob) = (Arc::clone(&mail), bob.clone());
@@ -300,7 +300,7 @@ async fn whoever_waited_in_vain_and_left_confirms_nothing_later() {
     tokio::time::timeout(LONG, refused.wait_for(|refused| *refused >= 1)).await.unwrap().unwrap();
     waiter.abort();
     assert!(waiter.await.unwrap_err().is_cancelled());
-    scene.away(false);
+    scene.set_unavailable(false);
     assert_eq!(take(&mail, &bob, 1).await, ["unseen"]);
     tokio::time::sleep(Duration::from_secs(60)).await;
     assert_eq!(mail.inbox(&bob.agent).await.unwrap().leased, 1, "it is still in hand");
@@ -311,7 +311,7 @@ async fn a_wait_says_that_the_store_stays_away() {
     let scene = Scene::new();
     let mail = scene.mail(0).await;
     let bob = agent(&mail, "bob").await;
-    scene.away(true);
+    scene.set_unavailable(true);
     let begin = tokio::time::Instant::now();
     let gone = mail.wait(&bob, WaitRequest::default()).await.unwrap_err();
     assert!(gone.is_retryable(), "{gone}");

@@ -18,7 +18,7 @@ use serde_json::json;
 use serde_json::value::to_raw_value;
 
 use crate::fixture::limits;
-use crate::holders::{call_of, callers, itself};
+use crate::name_takeover::{call_of, callers, itself};
 
 /// A store on a disk that can be full.
 struct Small {

@@ -11,8 +11,8 @@ use mcp::server::{ConnectionOptions, Server, ServerInfo};
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 
-use crate::fixture::{LONG, StoreFixture, again, limits, texts};
-use crate::holders::callers;
+use crate::fixture::{LONG, StoreFixture, limits, next_session, texts};
+use crate::name_takeover::callers;
 
 fn call(id: u64, name: &str, arguments: &Value) -> String {
     let params = json!({"name": name, "arguments": arguments});
@@ -49,10 +49,10 @@ async fn a_later_wait_of_a_run_ends_the_one_that_its_client_dropped() {
     let fixture = StoreFixture::memory(limits()).await;
     let (ann, bob) = (fixture.agent("ann", "dev").await, fixture.agent("bob", "dev").await);
     let dropped = [fixture.block(&bob, Floor::All).await, fixture.block(&bob, Floor::All).await];
-    let another_run = fixture.block(&again(&bob), Floor::Critical).await;
+    let another_run = fixture.block(&next_session(&bob), Floor::Critical).await;
     tokio::time::sleep(Duration::from_secs(5)).await;
     assert!(dropped.iter().all(|waiter| !waiter.is_finished()), "parallel waits of one turn stand");
-    let newer = fixture.beside();
+    let newer = fixture.second_store();
     let newer = tokio::spawn({
         let bob = bob.clone();
         async move { newer.wait(&bob, LONG, Floor::All).await }

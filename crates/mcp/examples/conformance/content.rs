@@ -6,7 +6,7 @@ use mcp::resource::Contents;
 use mcp::tool::{AnyTool, Content, ToolError};
 use serde_json::json;
 
-use crate::made::{made, text, text_result};
+use crate::made::{build_tool, text, text_result};
 
 /// The smallest picture: one red pixel.
 pub(crate) const PIXEL: &[u8] = &[
@@ -21,16 +21,20 @@ const SILENCE: &[u8] = b"RIFF\x24\0\0\0WAVEfmt \x10\0\0\0\x01\0\x01\0\x40\x1f\0\
 /// Returns all these tools.
 pub(crate) fn tools() -> Vec<Arc<dyn AnyTool>> {
     [
-        made("test_simple_text", "Gives a text.", |_, _| async {
+        build_tool("test_simple_text", "Gives a text.", |_, _| async {
             text_result("This is a simple text response for testing.")
         }),
-        made("test_image_content", "Gives a picture.", |_, _| async { Ok(vec![Content::image(PIXEL, "image/png")]) }),
-        made("test_audio_content", "Gives a sound.", |_, _| async { Ok(vec![Content::audio(SILENCE, "audio/wav")]) }),
-        made("test_embedded_resource", "Gives a resource with what is in it.", |_, _| async {
+        build_tool("test_image_content", "Gives a picture.", |_, _| async {
+            Ok(vec![Content::image(PIXEL, "image/png")])
+        }),
+        build_tool("test_audio_content", "Gives a sound.", |_, _| async {
+            Ok(vec![Content::audio(SILENCE, "audio/wav")])
+        }),
+        build_tool("test_embedded_resource", "Gives a resource with what is in it.", |_, _| async {
             let text = "This is an embedded resource content.";
             Ok(vec![Content::Resource(Contents::text("test://embedded-resource", "text/plain", text))])
         }),
-        made("test_multiple_content_types", "Gives contents of several kinds.", |_, _| async {
+        build_tool("test_multiple_content_types", "Gives contents of several kinds.", |_, _| async {
             let data = r#"{"test":"data","value":123}"#;
             Ok(vec![
                 Content::text("Multiple content types test:"),
@@ -38,10 +42,10 @@ pub(crate) fn tools() -> Vec<Arc<dyn AnyTool>> {
                 Content::Resource(Contents::text("test://mixed-content-resource", "application/json", data)),
             ])
         }),
-        made("test_error_handling", "Always fails.", |_, _| async {
+        build_tool("test_error_handling", "Always fails.", |_, _| async {
             Err(ToolError::user("This tool intentionally returns an error for testing"))
         }),
-        made("test_custom_headers", "Says where it runs.", |_, arguments| async move {
+        build_tool("test_custom_headers", "Says where it runs.", |_, arguments| async move {
             text_result(format!("in {}", text(&arguments, "region")))
         })
         .takes(json!({
@@ -51,7 +55,7 @@ pub(crate) fn tools() -> Vec<Arc<dyn AnyTool>> {
             },
             "required": ["region"],
         })),
-        made("json_schema_2020_12_tool", "Tool with JSON Schema 2020-12 features", |_, _| async {
+        build_tool("json_schema_2020_12_tool", "Tool with JSON Schema 2020-12 features", |_, _| async {
             text_result("accepted")
         })
         .takes(json!({

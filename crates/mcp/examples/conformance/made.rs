@@ -20,7 +20,7 @@ pub(crate) struct BuiltTool {
 }
 
 /// Returns a tool of that name without arguments.
-pub(crate) fn made<F, Fut>(name: &str, description: &str, run: F) -> BuiltTool
+pub(crate) fn build_tool<F, Fut>(name: &str, description: &str, run: F) -> BuiltTool
 where
     F: Fn(Context, Arguments) -> Fut + Send + Sync + 'static,
     Fut: Future<Output = Result<Vec<Content>, ToolError>> + Send + 'static,
@@ -46,7 +46,7 @@ impl BuiltTool {
     }
 
     /// Lets a call that is not done at once become a task.
-    pub(crate) fn goes_on(mut self) -> BuiltTool {
+    pub(crate) fn with_task(mut self) -> BuiltTool {
         self.declaration.job_after = Some(Duration::ZERO);
         self
     }
@@ -54,7 +54,7 @@ impl BuiltTool {
     /// Requires clients that know tasks.
     pub(crate) fn only_as_task(mut self) -> BuiltTool {
         self.declaration.tasks_only = true;
-        self.goes_on()
+        self.with_task()
     }
 
     /// Builds the tool.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use mcp::tool::{Answers, AnyTool, Ask, AskError, AskResponse, Context, LogLevel};
 use serde_json::{Value, json};
 
-use crate::made::{made, text, text_result};
+use crate::made::{build_tool, text, text_result};
 
 /// Returns all these tools.
 pub(crate) fn tools() -> Vec<Arc<dyn AnyTool>> {
@@ -54,7 +54,7 @@ fn describe(said: &AskResponse) -> String {
 /// Returns the tools for the revisions with a handshake.
 fn by_request() -> Vec<crate::made::BuiltTool> {
     vec![
-        made("test_sampling", "Asks the client's model.", |cx, arguments| async move {
+        build_tool("test_sampling", "Asks the client's model.", |cx, arguments| async move {
             match cx.ask(sample(text(&arguments, "prompt"), 100)).await? {
                 AskResponse::Accepted(answer) => {
                     text_result(format!("LLM response: {}", answer["content"]["text"].as_str().unwrap_or_default()))
@@ -67,7 +67,7 @@ fn by_request() -> Vec<crate::made::BuiltTool> {
             "properties": {"prompt": {"type": "string", "description": "The prompt to send to the LLM"}},
             "required": ["prompt"],
         })),
-        made("test_elicitation", "Asks the person.", |cx, arguments| async move {
+        build_tool("test_elicitation", "Asks the person.", |cx, arguments| async move {
             let fields = json!({
                 "username": {"type": "string", "description": "User's response"},
                 "email": {"type": "string", "description": "User's email address"},
@@ -82,7 +82,7 @@ fn by_request() -> Vec<crate::made::BuiltTool> {
             "properties": {"message": {"type": "string", "description": "The message to show the user"}},
             "required": ["message"],
         })),
-        made("test_elicitation_sep1034_defaults", "Asks with defaults.", |cx, _| async move {
+        build_tool("test_elicitation_sep1034_defaults", "Asks with defaults.", |cx, _| async move {
             let fields = json!({
                 "name": {"type": "string", "default": "John Doe"},
                 "age": {"type": "integer", "default": 30},
@@ -95,7 +95,7 @@ fn by_request() -> Vec<crate::made::BuiltTool> {
                 describe(&cx.ask(form("Your details, please.", fields)).await?)
             ))
         }),
-        made("test_elicitation_sep1330_enums", "Asks with choices of every kind.", |cx, _| async move {
+        build_tool("test_elicitation_sep1330_enums", "Asks with choices of every kind.", |cx, _| async move {
             let titled = |value: &str, title: &str| json!({"const": value, "title": title});
             let three = ["option1", "option2", "option3"];
             let named = |named: &str| {
@@ -128,22 +128,26 @@ fn by_request() -> Vec<crate::made::BuiltTool> {
 fn by_result() -> Vec<crate::made::BuiltTool> {
     let confirm = || form("Please confirm", json!({"ok": {"type": "boolean"}}));
     vec![
-        made("test_input_required_result_elicitation", "Asks for a name.", |cx, _| async move {
+        build_tool("test_input_required_result_elicitation", "Asks for a name.", |cx, _| async move {
             let user = ask(&cx, "user_name", name_form("What is your name?")).await?;
             text_result(format!("Hello, {}!", field(&user, "name")))
         }),
-        made("test_input_required_result_sampling", "Asks the client's model.", |cx, _| async move {
+        build_tool("test_input_required_result_sampling", "Asks the client's model.", |cx, _| async move {
             let answer = ask(&cx, "capital_question", sample("What is the capital of France?", 100)).await?;
             text_result(format!("The model said: {answer:?}"))
         }),
-        made("test_input_required_result_list_roots", "Asks for the directories.", |cx, _| async move {
+        build_tool("test_input_required_result_list_roots", "Asks for the directories.", |cx, _| async move {
             text_result(format!("The roots: {}", describe(&ask(&cx, "client_roots", Ask::Roots).await?)))
         }),
-        made("test_input_required_result_request_state", "Asks, and knows its state again.", move |cx, _| async move {
-            ask(&cx, "confirm", confirm()).await?;
-            text_result("state-ok")
-        }),
-        made(
+        build_tool(
+            "test_input_required_result_request_state",
+            "Asks, and knows its state again.",
+            move |cx, _| async move {
+                ask(&cx, "confirm", confirm()).await?;
+                text_result("state-ok")
+            },
+        ),
+        build_tool(
             "test_input_required_result_tampered_state",
             "Asks, and refuses a forged state.",
             move |cx, _| async move {
@@ -151,7 +155,7 @@ fn by_result() -> Vec<crate::made::BuiltTool> {
                 text_result("state-ok")
             },
         ),
-        made("test_input_required_result_multiple_inputs", "Asks three things at once.", |cx, _| async move {
+        build_tool("test_input_required_result_multiple_inputs", "Asks three things at once.", |cx, _| async move {
             let asks = vec![
                 ("user_name".to_owned(), name_form("What is your name?")),
                 ("greeting".to_owned(), sample("Generate a greeting", 50)),
@@ -161,13 +165,13 @@ fn by_result() -> Vec<crate::made::BuiltTool> {
             let each = answers.iter().map(|(name, said)| format!("{name}: {}", describe(said)));
             text_result(each.collect::<Vec<_>>().join("\n"))
         }),
-        made("test_input_required_result_multi_round", "Asks twice.", |cx, _| async move {
+        build_tool("test_input_required_result_multi_round", "Asks twice.", |cx, _| async move {
             let user = ask(&cx, "step1", name_form("Step 1: What is your name?")).await?;
             let fields = json!({"color": {"type": "string"}});
             let color = ask(&cx, "step2", form("Step 2: What is your favorite color?", fields)).await?;
             text_result(format!("{} likes {}.", field(&user, "name"), field(&color, "color")))
         }),
-        made("test_input_required_result_capabilities", "Asks whom it can.", |cx, _| async move {
+        build_tool("test_input_required_result_capabilities", "Asks whom it can.", |cx, _| async move {
             match ask(&cx, "greeting", sample("Generate a greeting", 50)).await {
                 Err(AskError::Unsupported) => {
                     text_result(describe(&ask(&cx, "user_name", name_form("What is your name?")).await?))
@@ -175,10 +179,10 @@ fn by_result() -> Vec<crate::made::BuiltTool> {
                 answer => text_result(describe(&answer?)),
             }
         }),
-        made("test_missing_capability", "Needs the client's model.", |cx, _| async move {
+        build_tool("test_missing_capability", "Needs the client's model.", |cx, _| async move {
             text_result(describe(&cx.ask(sample("Hello?", 10)).await?))
         }),
-        made("test_streaming_elicitation", "Says something, then asks.", |cx, _| async move {
+        build_tool("test_streaming_elicitation", "Says something, then asks.", |cx, _| async move {
             cx.log(LogLevel::Info, "conformance", &"about to ask");
             text_result(describe(&cx.ask(name_form("What is your name?")).await?))
         }),

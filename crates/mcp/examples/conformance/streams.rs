@@ -6,7 +6,7 @@ use std::time::Duration;
 use mcp::prompt::Prompts;
 use mcp::tool::{AnyTool, LogLevel, Progress, Registry};
 
-use crate::made::{made, text_result};
+use crate::made::{build_tool, text_result};
 use crate::prompts;
 
 /// The pause between two messages.
@@ -15,7 +15,7 @@ const PAUSE: Duration = Duration::from_millis(50);
 /// Returns the tools that need only their context.
 pub(crate) fn tools() -> Vec<Arc<dyn AnyTool>> {
     [
-        made("test_tool_with_logging", "Logs three times.", |cx, _| async move {
+        build_tool("test_tool_with_logging", "Logs three times.", |cx, _| async move {
             cx.log(LogLevel::Info, "conformance", &"Tool execution started");
             tokio::time::sleep(PAUSE).await;
             cx.log(LogLevel::Info, "conformance", &"Tool processing data");
@@ -23,16 +23,16 @@ pub(crate) fn tools() -> Vec<Arc<dyn AnyTool>> {
             cx.log(LogLevel::Info, "conformance", &"Tool execution completed");
             text_result("Logged three times.")
         }),
-        made("test_reconnection", "Lets its client go, which comes back for the result.", |cx, _| async move {
+        build_tool("test_reconnection", "Lets its client go, which comes back for the result.", |cx, _| async move {
             cx.reconnect_after(2 * PAUSE);
             tokio::time::sleep(2 * PAUSE).await;
             text_result("Still here.")
         }),
-        made("test_logging_tool", "Logs once.", |cx, _| async move {
+        build_tool("test_logging_tool", "Logs once.", |cx, _| async move {
             cx.log(LogLevel::Info, "conformance", &"Diagnostic log");
             text_result("Logged once.")
         }),
-        made("test_tool_with_progress", "Reports progress three times.", |cx, _| async move {
+        build_tool("test_tool_with_progress", "Reports progress three times.", |cx, _| async move {
             for progress in [0.0, 50.0, 100.0] {
                 if progress > 0.0 {
                     tokio::time::sleep(PAUSE).await;
@@ -52,15 +52,16 @@ pub(crate) fn changing(registry: &Arc<Registry>, prompts: &Arc<Prompts>) -> Vec<
     let registry: Weak<Registry> = Arc::downgrade(registry);
     let prompts = prompts.clone();
     [
-        made("test_trigger_tool_change", "Changes the list of tools.", move |_, _| {
+        build_tool("test_trigger_tool_change", "Changes the list of tools.", move |_, _| {
             if let Some(registry) = registry.upgrade() {
-                let passing = made("test_passing_tool", "Is gone soon.", |_, _| async { text_result("here") }).tool();
+                let passing =
+                    build_tool("test_passing_tool", "Is gone soon.", |_, _| async { text_result("here") }).tool();
                 registry.add(passing).expect("it is declared as it must be");
                 registry.remove("test_passing_tool");
             }
             async { text_result("Changed.") }
         }),
-        made("test_trigger_prompt_change", "Changes the list of prompts.", move |_, _| {
+        build_tool("test_trigger_prompt_change", "Changes the list of prompts.", move |_, _| {
             prompts.add(prompts::passing());
             prompts.remove(prompts::PASSING);
             async { text_result("Changed.") }

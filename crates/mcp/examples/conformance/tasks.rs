@@ -6,7 +6,7 @@ use std::time::Duration;
 use mcp::tool::{AnyTool, ToolError};
 use serde_json::{Value, json};
 
-use crate::made::{made, text, text_result};
+use crate::made::{build_tool, text, text_result};
 use crate::questions::{field, form};
 
 /// Longer than any call may run before it becomes a task.
@@ -15,13 +15,11 @@ const WORK: Duration = Duration::from_millis(150);
 /// Returns all these tools.
 pub(crate) fn tools() -> Vec<Arc<dyn AnyTool>> {
     [
-        made(
-            "greet",
-            "Greets.",
-            |_, arguments| async move { text_result(format!("Hello, {}!", text(&arguments, "name"))) },
-        )
+        build_tool("greet", "Greets.", |_, arguments| async move {
+            text_result(format!("Hello, {}!", text(&arguments, "name")))
+        })
         .takes(json!({"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]})),
-        made("slow_compute", "Takes its time.", |cx, arguments| async move {
+        build_tool("slow_compute", "Takes its time.", |cx, arguments| async move {
             let seconds = arguments.get("seconds").and_then(Value::as_u64).unwrap_or_default();
             let label = text(&arguments, "label");
             tokio::select! {
@@ -37,18 +35,18 @@ pub(crate) fn tools() -> Vec<Arc<dyn AnyTool>> {
             "properties": {"seconds": {"type": "integer"}, "label": {"type": "string"}},
             "required": ["seconds"],
         }))
-        .goes_on(),
-        made("failing_job", "Fails after a while.", |_, _| async {
+        .with_task(),
+        build_tool("failing_job", "Fails after a while.", |_, _| async {
             tokio::time::sleep(WORK).await;
             Err(ToolError::user("The job failed, as it always does."))
         })
         .only_as_task(),
-        made("protocol_error_job", "Breaks down after a while.", |_, _| async {
+        build_tool("protocol_error_job", "Breaks down after a while.", |_, _| async {
             tokio::time::sleep(WORK).await;
             panic!("the job broke down, as it always does")
         })
-        .goes_on(),
-        made("confirm_delete", "Asks before it deletes.", |cx, arguments| async move {
+        .with_task(),
+        build_tool("confirm_delete", "Asks before it deletes.", |cx, arguments| async move {
             tokio::time::sleep(WORK).await;
             let file = text(&arguments, "filename");
             let asked = form(&format!("Delete {file}?"), json!({"confirm": {"type": "boolean"}}));
@@ -57,8 +55,8 @@ pub(crate) fn tools() -> Vec<Arc<dyn AnyTool>> {
         })
         .takes(json!({"type": "object", "properties": {"filename": {"type": "string"}}, "required": ["filename"]}))
         .asks()
-        .goes_on(),
-        made("multi_input", "Asks two things at once.", |cx, _| async move {
+        .with_task(),
+        build_tool("multi_input", "Asks two things at once.", |cx, _| async move {
             tokio::time::sleep(WORK).await;
             let fields = json!({"name": {"type": "string"}, "confirm": {"type": "boolean"}});
             let asks = ["first", "second"].map(|name| (name.to_owned(), form(name, fields.clone())));
@@ -66,8 +64,8 @@ pub(crate) fn tools() -> Vec<Arc<dyn AnyTool>> {
             text_result(answers.values().map(|said| field(said, "name")).collect::<Vec<_>>().join(" and "))
         })
         .asks()
-        .goes_on(),
-        made("test_tool_with_task", "Asks for a name, then works for a while.", |cx, _| async move {
+        .with_task(),
+        build_tool("test_tool_with_task", "Asks for a name, then works for a while.", |cx, _| async move {
             let asked = form("What is your name?", json!({"name": {"type": "string"}}));
             let answers = cx.ask_all(vec![("user_name".to_owned(), asked)]).await?;
             tokio::time::sleep(WORK).await;

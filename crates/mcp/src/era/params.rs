@@ -144,7 +144,7 @@ impl Meta<'_> {
     }
 
     /// Returns the kinds of questions that the client of a request without a handshake supports.
-    pub(crate) fn can(&self) -> ClientCapabilities {
+    pub(crate) fn client_capabilities(&self) -> ClientCapabilities {
         self.capabilities.map_or_else(ClientCapabilities::default, |raw| ClientCapabilities::read(raw.get()))
     }
 

@@ -4,10 +4,10 @@ use std::error::Error;
 
 use tokio::time::Instant;
 
+use super::answer_delay::SETTLED;
 use super::calls::{Call, Key, ProgressState, Reply, State, Target};
 use super::connection_state::ConnectionState;
-use super::pacing::SETTLED;
-use super::reading::not_found;
+use super::resource_methods::not_found;
 use super::result_budget;
 use super::{Shared, fault, fault_id};
 use crate::era::write;
@@ -43,7 +43,7 @@ impl ConnectionState {
             result_budget::truncate(outcome, *budget, tool.declaration(), kept, &self.principal);
         }
         if self.shared.beside.has_any() {
-            reply = self.with_beside(&call, reply);
+            reply = self.with_prefix(&call, reply);
         }
         let name = call.target.name();
         let Some(id) = &call.id else {
@@ -104,7 +104,7 @@ impl ConnectionState {
         self.deliver(&call, write);
     }
 
-    /// Writes a call's answer, or holds it until its last progress was read (`pacing.rs`).
+    /// Writes a call's answer, or holds it until its last progress was read (`answer_delay.rs`).
     pub(super) fn deliver(&mut self, call: &Call, write: impl FnOnce(&mut Vec<u8>, &Shared)) {
         match &call.reported {
             Some(ProgressState { end, at, .. })

@@ -11,8 +11,8 @@ use tokio::task::AbortHandle;
 use tokio::time::Instant;
 
 use super::Method;
+use super::call_observer::{Observed, Observer};
 use super::catch_unwind::{CatchUnwind, Panicked};
-use super::observing::{Observed, Observer};
 use super::peer::CallPeer;
 use crate::era::ask::ClientCapabilities;
 use crate::era::{Era, ResultForm};

@@ -13,8 +13,8 @@ use tokio::time::Instant;
 
 use super::connection_state::{ConnectionState, ListKind};
 use super::io::Io;
-use super::tap::TappedOutput;
 use super::timer::Timer;
+use super::wire_tap::TappedOutput;
 use super::{ConnectionOptions, End, Shared};
 use crate::tool::BoxFuture;
 use crate::wire::Framer;

@@ -10,13 +10,13 @@ use std::time::Duration;
 use serde_json::value::RawValue;
 use tokio::time::Instant;
 
-use super::asking::OpenQuestions;
+use super::answer_delay::HeldAnswers;
 use super::batch::Batch;
 use super::calls::{Call, Calls, Key, Reply, State};
 use super::client_info::ClientInfo;
+use super::client_questions::OpenQuestions;
 use super::io::Output;
 use super::log_throttle::LogThrottle;
-use super::pacing::HeldAnswers;
 use super::side_channel::SideChannel;
 use super::{ConnectionOptions, Drained, Limits, Shared, Tap};
 use crate::era::ask::ClientCapabilities;
@@ -115,7 +115,7 @@ pub(super) struct Subscription {
 }
 
 impl Subscription {
-    pub(super) fn wants(&self, uri: &str) -> bool {
+    pub(super) fn is_subscribed(&self, uri: &str) -> bool {
         self.uris.iter().any(|wanted| wanted == uri)
     }
 }

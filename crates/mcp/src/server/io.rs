@@ -7,7 +7,7 @@ use std::task::{Context, Poll, ready};
 
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, ReadBuf};
 
-use super::tap::TappedOutput;
+use super::wire_tap::TappedOutput;
 use crate::wire::Framer;
 
 /// The size of a first read; busy connections read more at once.

@@ -15,7 +15,7 @@ use tokio::time::Instant;
 use super::answers::failed_outcome;
 use super::calls::Reply;
 use super::side_channel::{PendingAsk, SideChannel};
-use super::suspended::{AbortOnDrop, random_name};
+use super::suspended_calls::{AbortOnDrop, random_name};
 use super::{fault, fault_id};
 use crate::era::Era;
 use crate::era::ask::{self, ClientCapabilities};

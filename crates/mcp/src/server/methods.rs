@@ -5,12 +5,12 @@ use std::sync::Arc;
 use serde::Deserialize;
 use tokio::time::Instant;
 
-use super::announcing::subscription_params;
+use super::announcements::subscription_params;
 use super::calls::{Call, Key, ProgressState, State, Target};
 use super::client_info::ClientInfo;
 use super::connection_state::{ConnectionState, ListKind, Subscription};
 use super::peer::{CallPeer, LogPolicy, Recipient, Route, Slot};
-use super::resuming::Resumption;
+use super::resumption::Resumption;
 use crate::era::ask::ClientCapabilities;
 use crate::era::params::{self, Meta, Params, invalid};
 use crate::era::{Era, ResultForm};
@@ -196,7 +196,7 @@ impl ConnectionState {
         };
         let cancel = CancelToken::default();
         let wants_job = matches!(&target, Target::Tool(tool) if tool.declaration().job_after.is_some());
-        let tasks = (wants_job && meta.tasks()).then(|| meta.can());
+        let tasks = (wants_job && meta.tasks()).then(|| meta.client_capabilities());
         let call = Call {
             id,
             era,

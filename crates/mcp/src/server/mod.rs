@@ -3,14 +3,15 @@
 //! Start with [`Server`]. `connection.rs` is the life of a connection, `connection_state.rs` its protocol state,
 //! `methods.rs` handles each method.
 
-mod announcing;
+mod announcements;
+mod answer_delay;
 mod answers;
-mod asking;
 mod batch;
-mod beside;
+mod call_observer;
 mod calls;
 mod catch_unwind;
 mod client_info;
+mod client_questions;
 mod connection;
 mod connection_state;
 #[cfg(feature = "http")]
@@ -22,21 +23,20 @@ mod jobs;
 mod lists;
 mod log_throttle;
 mod methods;
-mod observing;
 mod options;
-mod pacing;
 mod peer;
-mod reading;
+mod resource_methods;
 mod result_budget;
-mod resuming;
+mod result_prefix;
+mod resumption;
 mod side_channel;
-mod suspended;
-mod tap;
+mod suspended_calls;
 mod tasks;
 #[cfg(test)]
 pub(crate) mod tests;
 mod timeouts;
 mod timer;
+mod wire_tap;
 
 #[doc = include_str!("odd_input.md")]
 pub mod odd_input {}
@@ -51,18 +51,18 @@ use serde_json::value::RawValue;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::watch;
 
+pub use call_observer::{CallEnd, OnEnd, Stopper};
 pub use job_tools::NAMES as JOB_TOOLS;
-pub use observing::{CallEnd, OnEnd, Stopper};
 pub use options::{ConnectionOptions, Drained, End, Limits};
-pub use tap::Tap;
+pub use wire_tap::Tap;
 
-use self::beside::ResultPrefixes;
+use self::call_observer::Observer;
 use self::fault::fault_id;
 use self::jobs::Jobs;
 use self::lists::Revisions;
-use self::observing::Observer;
 use self::result_budget::FullTexts;
-use self::suspended::SuspendedCalls;
+use self::result_prefix::ResultPrefixes;
+use self::suspended_calls::SuspendedCalls;
 use crate::era::write::{ResultWriter, ServerCapabilities};
 use crate::era::{Era, ResultForm};
 use crate::prompt::Prompts;
@@ -295,7 +295,10 @@ impl Server {
     ///     .beside(move |cx, _| notice.say(cx));
     /// ```
     #[must_use]
-    pub fn beside(self, choose: impl Fn(&Context, &Declaration) -> Vec<String> + Send + Sync + 'static) -> Server {
+    pub fn result_prefix(
+        self,
+        choose: impl Fn(&Context, &Declaration) -> Vec<String> + Send + Sync + 'static,
+    ) -> Server {
         self.shared.beside.add(Arc::new(choose));
         self
     }

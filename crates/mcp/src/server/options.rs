@@ -128,7 +128,7 @@ impl Default for ConnectionOptions {
 #[cfg(feature = "http")]
 impl ConnectionOptions {
     /// Returns the same options for another exchange of the same client.
-    pub(crate) fn again(&self, shutdown: watch::Receiver<bool>) -> ConnectionOptions {
+    pub(crate) fn for_next_exchange(&self, shutdown: watch::Receiver<bool>) -> ConnectionOptions {
         ConnectionOptions {
             caller: self.caller.clone(),
             principal: self.principal.clone(),

@@ -9,7 +9,7 @@ use serde::Serialize;
 use serde_json::value::RawValue;
 use tokio::sync::{oneshot, watch};
 
-use super::announcing::json_text;
+use super::announcements::json_text;
 use super::calls::{Key, Reply};
 use super::jobs::Job;
 use super::side_channel::{PendingAsk, SideChannel};

@@ -5,7 +5,7 @@ use parking_lot::Mutex;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use super::suspended::random_name;
+use super::suspended_calls::random_name;
 use crate::resource::{AnyTemplate, Contents, ReadError, Template, template};
 use crate::tool::{Content, Declaration, Outcome, ToolError};
 

@@ -3,12 +3,12 @@
 use serde_json::{Map, Value, json};
 use tokio::time::Instant;
 
-use super::announcing::subscription_params;
+use super::announcements::subscription_params;
 use super::calls::{Call, Key, State, Target};
 use super::connection_state::ConnectionState;
 use super::jobs::{Job, Status, timestamp};
 use super::methods::Request;
-use super::suspended::AbortOnDrop;
+use super::suspended_calls::AbortOnDrop;
 use crate::era::params::{self, invalid};
 use crate::era::{Era, ResultForm};
 use crate::tool::{Declaration, Outcome};

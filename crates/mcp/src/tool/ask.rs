@@ -1,5 +1,5 @@
 //! Questions of a call to the person at the other end, or to their client. The connection decides how a question
-//! travels (`server/asking.rs`): each revision has its own way, and without one the call's result says how to answer by
+//! travels (`server/client_questions.rs`): each revision has its own way, and without one the call's result says how to answer by
 //! calling again.
 
 use std::collections::BTreeMap;

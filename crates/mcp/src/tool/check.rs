@@ -166,19 +166,19 @@ impl Walk {
                 // The keys below these are the author's names, not keywords.
                 ("properties", Value::Object(named)) => {
                     let place = if place == Position::Elsewhere { Position::Elsewhere } else { Position::Argument };
-                    named.iter().for_each(|(name, value)| self.below(name, value, path, place));
+                    named.iter().for_each(|(name, value)| self.check_nested(name, value, path, place));
                 }
                 ("$defs" | "definitions" | "patternProperties" | "dependentSchemas", Value::Object(named)) => {
-                    named.iter().for_each(|(name, value)| self.below(name, value, path, Position::Elsewhere));
+                    named.iter().for_each(|(name, value)| self.check_nested(name, value, path, Position::Elsewhere));
                 }
                 // These hold values, not schemas.
                 ("enum" | "const" | "default" | "examples" | "required", _) => {}
-                (keyword, value) => self.below(keyword, value, path, Position::Elsewhere),
+                (keyword, value) => self.check_nested(keyword, value, path, Position::Elsewhere),
             }
         }
     }
 
-    fn below(&mut self, name: &str, schema: &Value, path: &mut String, place: Position) {
+    fn check_nested(&mut self, name: &str, schema: &Value, path: &mut String, place: Position) {
         let length = path.len();
         if length > 0 {
             path.push('.');

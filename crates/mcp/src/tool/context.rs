@@ -16,8 +16,8 @@ use tokio::time::Instant;
 
 use super::ask::ANSWER_TIMEOUT;
 use super::cancel::CancelToken;
+use super::named_questions::ONLY;
 use super::peer::{NoPeer, Wait};
-use super::resumed::ONLY;
 use super::{Answers, Ask, AskError, AskResponse, NamedAsk, NotifyError, Peer, Resumed, ToolError};
 
 /// The longest patience of a question, which keeps times within the range of the clock.
@@ -145,7 +145,7 @@ impl Context {
     }
 
     /// When the request was read, by a clock that no test stops; `None` for a call that the program makes itself.
-    pub fn began(&self) -> Option<std::time::Instant> {
+    pub fn started_at(&self) -> Option<std::time::Instant> {
         self.about.began
     }
 

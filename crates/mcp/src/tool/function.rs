@@ -9,7 +9,7 @@ use serde::{Serialize, de::DeserializeOwned};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
-use super::typed::{Types, default_text};
+use super::typed_tool::{Types, default_text};
 use super::{
     AnyTool, Asks, BoxFuture, Content, Context, Declaration, DeclarationError, Effect, Example, Icon, Outcome, Repeat,
     ToolError,

@@ -9,18 +9,18 @@ mod cancel;
 mod check;
 mod context;
 mod declaration;
+mod did_you_mean;
 mod error;
 mod function;
 #[cfg(feature = "log-bridge")]
 pub(crate) mod log_bridge;
-mod near;
+mod named_questions;
 mod peer;
 pub(crate) mod portable;
 mod registry;
 mod repeat;
-mod resumed;
 mod schema;
-mod typed;
+mod typed_tool;
 mod wrapper;
 
 pub(crate) use ask::ANSWER_TIMEOUT;
@@ -30,18 +30,18 @@ pub use check::DeclarationError;
 pub(crate) use context::About;
 pub use context::{Answer, Caller, Client, Context, LogLevel, Pending, Progress};
 pub use declaration::{Declaration, Effect, Example, Outcome};
+pub use did_you_mean::nearest;
 pub use error::ToolError;
 pub use function::{ToolFn, tool_fn};
 #[cfg(feature = "log-bridge")]
 pub use log_bridge::LogBridge;
-pub use near::nearest;
+pub use named_questions::{NamedAsk, Resumed};
 pub use peer::{NotifyError, Peer};
 pub use registry::{AnyTool, BoxFuture, Registry};
 pub use repeat::Repeat;
-pub use resumed::{NamedAsk, Resumed};
 pub(crate) use schema::takes_nothing;
 pub use schema::{Nulls, UNLISTED, input_schema, output_schema, trim};
-pub use typed::{tool, wrong_arguments};
+pub use typed_tool::{tool, wrong_arguments};
 pub use wrapper::{Case, wrapped};
 
 pub use crate::content::{Annotations, Content, Icon, Media, Role, Theme};
@@ -97,7 +97,7 @@ pub trait Tool: Send + Sync + 'static {
     /// Returns the compact form of the result, for a model's context. By default a string as it is, and anything else
     /// as JSON.
     fn text(output: &Self::Output) -> String {
-        typed::default_text(output)
+        typed_tool::default_text(output)
     }
 
     /// Returns the content that a model reads: the compact form, and pictures, sounds and resources, if any. Never

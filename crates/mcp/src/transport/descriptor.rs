@@ -154,7 +154,7 @@ impl Incoming {
                 Poll::Pending => None,
             };
             // Not ready may also mean that the task's cooperative budget is used up.
-            if guard.is_none() && !(coop::has_budget_remaining() && self.busy_wait.goes_on()) {
+            if guard.is_none() && !(coop::has_budget_remaining() && self.busy_wait.should_poll()) {
                 return Poll::Pending;
             }
             let room = buf.remaining();

@@ -28,7 +28,7 @@ impl BusyWait {
     }
 
     /// Called without a message: returns true to poll again immediately, rather than to sleep.
-    pub fn goes_on(&mut self) -> bool {
+    pub fn should_poll(&mut self) -> bool {
         self.brisk = self.brisk && self.since.is_none_or(|since| since.elapsed() < LONGEST);
         self.brisk && self.since.is_some()
     }
@@ -49,18 +49,18 @@ mod tests {
     #[test]
     fn it_goes_on_only_after_what_came_soon_and_not_for_long() {
         let mut busy_wait = BusyWait::default();
-        assert!(!busy_wait.goes_on(), "nothing has come yet");
+        assert!(!busy_wait.should_poll(), "nothing has come yet");
         busy_wait.begin();
         busy_wait.message_arrived();
-        assert!(!busy_wait.goes_on(), "it was not answered yet");
+        assert!(!busy_wait.should_poll(), "it was not answered yet");
         busy_wait.begin();
-        assert!(busy_wait.goes_on(), "the last came soon");
-        while busy_wait.goes_on() {}
+        assert!(busy_wait.should_poll(), "the last came soon");
+        while busy_wait.should_poll() {}
         assert!(busy_wait.since.expect("since then").elapsed() >= LONGEST);
         busy_wait.since = Instant::now().checked_sub(BRISK);
         busy_wait.message_arrived();
         busy_wait.begin();
-        assert!(!busy_wait.goes_on(), "the last came late");
+        assert!(!busy_wait.should_poll(), "the last came late");
     }
 
     #[test]
@@ -68,6 +68,6 @@ mod tests {
         let mut busy_wait = BusyWait { since: None, brisk: true };
         busy_wait.message_arrived();
         busy_wait.begin();
-        assert!(busy_wait.goes_on());
+        assert!(busy_wait.should_poll());
     }
 }

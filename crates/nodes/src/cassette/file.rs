@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::SystemTime;
 
 use parking_lot::Mutex;
-use project::inside::Inside;
+use project::checkout_dir::Inside;
 
 use super::entry::{Entry, Parts};
 use crate::folder::Folder;

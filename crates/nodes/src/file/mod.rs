@@ -4,16 +4,16 @@
 //! The keys have dotprompt's names and meaning; `policy`, `checks`, `examples` and `tests` are hob's. A key with a dot in it
 //! belongs to another program and is ignored.
 
-mod front;
+mod front_matter;
+mod impossible_parts;
 mod include;
-mod places;
 mod policy;
 mod reader;
-mod reads;
-mod short;
+mod short_schema;
 mod split;
 mod subset;
 mod template;
+mod template_paths;
 mod trial;
 mod yaml;
 
@@ -137,12 +137,12 @@ impl Node {
     /// Parses a node file without includes. `name` is the file name without its suffix.
     pub fn parse(name: &str, text: &str) -> Result<Node, Vec<Problem>> {
         let nothing = |_: &str| Err("there is no folder of node files".to_owned());
-        front::read(name, text, Parts::gather(text, nothing))
+        front_matter::read(name, text, Parts::gather(text, nothing))
     }
 
     /// Parses a node file with its included texts.
     pub(crate) fn parse_with(name: &str, text: &str, parts: Parts) -> Result<Node, Vec<Problem>> {
-        front::read(name, text, parts)
+        front_matter::read(name, text, parts)
     }
 
     /// Returns the size of its tool declaration in bytes, without its origin.
@@ -151,14 +151,14 @@ impl Node {
     }
 
     /// Parses the same version of the node again.
-    pub(crate) fn again(&self) -> Result<Node, String> {
+    pub(crate) fn reparse(&self) -> Result<Node, String> {
         Node::parse_with(&self.name, &self.text, self.parts.clone())
             .map_err(|problems| problems.iter().map(|problem| format!("{problem}\n")).collect::<String>())
     }
 
     /// Returns the same version of the node for another model.
     pub(crate) fn on_model(&self, alias: &str) -> Result<Node, String> {
-        Ok(Node { models: vec![alias.to_owned()], ..self.again()? })
+        Ok(Node { models: vec![alias.to_owned()], ..self.reparse()? })
     }
 
     /// Fills in the defaults of an input. `Err` lists the problems of the given input.

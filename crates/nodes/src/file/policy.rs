@@ -67,13 +67,13 @@ pub(super) fn policy(reader: &mut Reader, tree: &Tree) -> Policy {
         match tree.to_json().as_str() {
             Some("strict") => policy.enforce = Enforce::Strict,
             Some("prefer") => policy.enforce = Enforce::Prefer,
-            _ => reader.say(tree.line, "`enforce` is strict or prefer"),
+            _ => reader.add_problem(tree.line, "`enforce` is strict or prefer"),
         }
     }
     for (name, place) in [("repair", &mut policy.repair), ("tool", &mut policy.tool)] {
         match keys.get(name).map(|tree| (&tree.kind, tree.line)) {
             Some((Kind::Bool(said), _)) => *place = *said,
-            Some((_, line)) => reader.say(line, format!("`{name}` is true or false")),
+            Some((_, line)) => reader.add_problem(line, format!("`{name}` is true or false")),
             None => {}
         }
     }
@@ -85,7 +85,7 @@ pub(super) fn policy(reader: &mut Reader, tree: &Tree) -> Policy {
         };
         if time.is_none() {
             let form = if name == "cache" { "10m, 6h or 1d, at most 30d" } else { "30s or 5m, at most 60m" };
-            reader.say(tree.line, format!("`{name}` is a time such as {form}"));
+            reader.add_problem(tree.line, format!("`{name}` is a time such as {form}"));
         }
         time.map(Duration::from_secs)
     };

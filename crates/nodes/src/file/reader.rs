@@ -19,14 +19,14 @@ impl<'a> Keys<'a> {
 }
 
 impl Reader {
-    pub(super) fn say(&mut self, line: usize, message: impl AsRef<str>) {
+    pub(super) fn add_problem(&mut self, line: usize, message: impl AsRef<str>) {
         self.problems.push(Problem::at(line, message));
     }
 
     /// Reads a map with only these keys. Keys of other programs, which have a dot, are allowed.
     pub(super) fn map<'a>(&mut self, tree: &'a Tree, what: &str, known: &[&str], others: bool) -> Keys<'a> {
         let Kind::Map(entries) = &tree.kind else {
-            self.say(tree.line, format!("{what} is a map, not {}", tree.word()));
+            self.add_problem(tree.line, format!("{what} is a map, not {}", tree.word()));
             return Keys(Vec::new());
         };
         for (key, _) in entries.iter().filter(|(key, _)| !known.contains(&key.name.as_str())) {
@@ -36,7 +36,7 @@ impl Reader {
             let near = mcp::tool::nearest(&key.name, known.iter().copied());
             let near =
                 near.map_or_else(|| format!("keys: {}", known.join(", ")), |near| format!("did you mean `{near}`?"));
-            self.say(key.line, format!("{what} has no key `{}`; {near}", key.name));
+            self.add_problem(key.line, format!("{what} has no key `{}`; {near}", key.name));
         }
         Keys(entries.iter().map(|(key, value)| (key, value)).collect())
     }
@@ -45,7 +45,7 @@ impl Reader {
         match &tree.kind {
             Kind::Text(text) => Some(text.clone()),
             _ => {
-                self.say(tree.line, format!("`{what}` is a text, not {}", tree.word()));
+                self.add_problem(tree.line, format!("`{what}` is a text, not {}", tree.word()));
                 None
             }
         }
@@ -71,7 +71,7 @@ impl Reader {
             _ => None,
         };
         if number.is_none() {
-            self.say(tree.line, format!("`{what}` is {wanted}"));
+            self.add_problem(tree.line, format!("`{what}` is {wanted}"));
         }
         number
     }
@@ -80,7 +80,7 @@ impl Reader {
         match &tree.kind {
             Kind::List(items) => items,
             _ => {
-                self.say(tree.line, format!("`{what}` is a list, not {}", tree.word()));
+                self.add_problem(tree.line, format!("`{what}` is a list, not {}", tree.word()));
                 &[]
             }
         }

@@ -15,8 +15,8 @@ use sha2::{Digest, Sha256};
 
 use super::Problem;
 use super::include::{Parts, names};
-use super::reads::{self, PathProblems};
 use super::subset;
+use super::template_paths::{self, PathProblems};
 
 /// The template engine and its version. Another version may render differently.
 pub(crate) const ENGINE: &str = "minijinja 3.1.0";
@@ -57,7 +57,7 @@ impl Template {
         environment.set_recursion_limit(100);
         environment.set_formatter(format);
         environment.add_filter("data", data);
-        let (blocks, mut problems) = look(body, offset);
+        let (blocks, mut problems) = split_blocks(body, offset);
         problems.extend(names(body).into_iter().filter_map(|include| {
             let why = match &include.name {
                 Err(why) => why.clone(),
@@ -113,7 +113,7 @@ impl Template {
         let mut all = PathProblems::default();
         for name in texts {
             let Ok(template) = self.environment.get_template(name) else { continue };
-            let PathProblems { impossible, absent } = reads::read(template.source(), input, defaults);
+            let PathProblems { impossible, absent } = template_paths::read(template.source(), input, defaults);
             if name != NAME {
                 let placed = |problem| Problem::at(self.offset + 1, format!("{name}:{problem}"));
                 all.impossible.extend(impossible.into_iter().map(placed));
@@ -185,7 +185,7 @@ impl io::Write for Bounded {
 }
 
 /// Returns the blocks of a body, and the problems that are visible before it is compiled.
-fn look(body: &str, offset: usize) -> (Vec<String>, Vec<Problem>) {
+fn split_blocks(body: &str, offset: usize) -> (Vec<String>, Vec<Problem>) {
     static TAG: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"\{%[-+]?\s*(\w+)(?:\s+(\w+))?").expect("a pattern"));
     static ASIDE: LazyLock<Regex> = LazyLock::new(|| {
         let set = r"\{%[-+]?\s*set\b[^%]*?=[^%]*?%\}";
@@ -229,7 +229,7 @@ fn look(body: &str, offset: usize) -> (Vec<String>, Vec<Problem>) {
 
 /// Returns the first problem of an included text with its line.
 fn wrong(text: &str, parts: &Parts) -> Option<(usize, String)> {
-    let (blocks, problems) = look(text, 0);
+    let (blocks, problems) = split_blocks(text, 0);
     if !blocks.is_empty() {
         return Some((1, "an included text cannot have blocks: put them into the node's body".to_owned()));
     }

@@ -156,7 +156,7 @@ pub(super) struct Answering {
 }
 
 impl Answering {
-    fn torn(&self, why: impl fmt::Display) -> Failed {
+    fn incomplete_answer(&self, why: impl fmt::Display) -> Failed {
         Failed::new(Class::Transport, format!("the answer of {} ended early: {why}", self.host))
     }
 
@@ -172,12 +172,12 @@ impl Answering {
                     format!("the answer of {} is longer than {most} MiB, the limit", self.host),
                 ))
             }
-            Some(Err(error)) => Err(self.torn(error)),
+            Some(Err(error)) => Err(self.incomplete_answer(error)),
         }
     }
 
     /// Reads the whole answer.
-    pub(super) async fn whole(mut self) -> Result<Response, Failed> {
+    pub(super) async fn read_response(mut self) -> Result<Response, Failed> {
         let mut body = Vec::new();
         while let Some(bytes) = self.next().await? {
             body.extend_from_slice(&bytes);
@@ -190,7 +190,7 @@ impl Answering {
     pub(super) fn with(self, status: u16, body: Bytes) -> Response {
         // Some servers repeat a wrong key in their error.
         let body = match &self.secret {
-            Some(secret) => secret.taken_out(body),
+            Some(secret) => secret.remove_key(body),
             None => body,
         };
         Response { status, retry_after: self.retry_after, body }

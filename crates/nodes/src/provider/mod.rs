@@ -204,7 +204,7 @@ impl Models {
         let wanted = self.aliases_for(node);
         let mut found: Vec<Arc<Model>> = wanted.iter().filter_map(|alias| self.by_alias.get(*alias)).cloned().collect();
         if node.policy.enforce == Enforce::Strict {
-            let lacks = |model: &Model| Form::new(&node.output.json, model.dialect).lacks();
+            let lacks = |model: &Model| Form::new(&node.output.json, model.dialect).unenforceable_reason();
             let why = found.iter().filter_map(|model| lacks(model).map(|why| format!("{}: {why}", model.alias)));
             let why: Vec<String> = why.collect();
             found.retain(|model| lacks(model).is_none());
@@ -334,14 +334,14 @@ impl Model {
             }
         }
         let body = openai::request(&self.model, request, false);
-        self.client.post(&self.endpoint, PATH, &body, Connection::Kept).await?.whole().await
+        self.client.post(&self.endpoint, PATH, &body, Connection::Kept).await?.read_response().await
     }
 
     async fn streamed(&self, request: &Request, heard: TokenProgress<'_>) -> Result<Response, Failed> {
         let body = openai::request(&self.model, request, true);
         let mut answering = self.client.post(&self.endpoint, PATH, &body, Connection::Closed).await?;
         if !answering.is_stream {
-            return answering.whole().await;
+            return answering.read_response().await;
         }
         let mut stream = Stream::default();
         while let Some(bytes) = answering.next().await? {
@@ -373,12 +373,12 @@ pub(crate) fn answer(response: &Response) -> Result<Answer, Failed> {
 
 /// Returns the key in an environment variable of this process. The daemon receives it from its starter.
 fn key_of_environment(variable: &str) -> Result<String, String> {
-    let key = project::handed::secret(variable).unwrap_or_default().trim().to_owned();
+    let key = project::daemon_environment::secret(variable).unwrap_or_default().trim().to_owned();
     let is_key = !key.is_empty() && key.bytes().all(|byte| byte.is_ascii_graphic());
     if is_key {
         return Ok(key);
     }
-    Err(if project::handed::is_handed_over() {
+    Err(if project::daemon_environment::is_handed_over() {
         format!(
             "its key_env {variable} is not set where the daemon was started, or contains no key; end the daemon (`hob stop`), and make \
              the next call from where it is set"

@@ -31,7 +31,7 @@ impl Secret {
     }
 
     /// Removes the key from the bytes.
-    pub(super) fn taken_out(&self, body: Bytes) -> Bytes {
+    pub(super) fn remove_key(&self, body: Bytes) -> Bytes {
         match self.0.replace_all(&body, NoExpand(b"[key]")) {
             std::borrow::Cow::Borrowed(_) => body,
             std::borrow::Cow::Owned(without) => without.into(),
@@ -47,7 +47,7 @@ mod tests {
     fn a_key_is_taken_out_however_it_is_written() {
         let secret = Secret::new("sk-a/b\"c$1").expect("short enough").expect("long enough");
         let without = |text: &str| {
-            let body = secret.taken_out(Bytes::copy_from_slice(text.as_bytes()));
+            let body = secret.remove_key(Bytes::copy_from_slice(text.as_bytes()));
             String::from_utf8(body.to_vec()).expect("it was a text")
         };
         for written in [

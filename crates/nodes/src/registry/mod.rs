@@ -1,7 +1,7 @@
 //! Watches the node files of a worktree. Changed files are reloaded, and simultaneous changes are published together. If a file
 //! becomes invalid, its last good version remains available. Calls keep the version that they began with.
 
-mod served;
+mod available_nodes;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use tokio::task::JoinHandle;
 
 use crate::Record;
 use crate::folder::Folder;
-pub use served::{Entry, Served, State};
+pub use available_nodes::{Entry, Served, State};
 
 /// The time without changes before the files are read.
 const QUIET: Duration = Duration::from_millis(100);

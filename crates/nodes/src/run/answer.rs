@@ -31,7 +31,7 @@ pub(crate) fn value(text: &str) -> Result<Value, NoValue> {
 /// Parses the whole text as a value.
 fn strict(text: &str) -> Option<Result<Value, NoValue>> {
     let value = serde_json::from_str(text.trim()).ok()?;
-    Some(twice(text).map_or(Ok(value), |key| Err(NoValue::Twice(key))))
+    Some(duplicate_key(text).map_or(Ok(value), |key| Err(NoValue::Twice(key))))
 }
 
 /// Returns the value if all of these are equal.
@@ -83,7 +83,7 @@ fn values(text: &str) -> Vec<Result<Value, NoValue>> {
         match read.next() {
             Some(Ok(value)) => {
                 let read = read.byte_offset();
-                found.push(twice(&rest[..read]).map_or(Ok(value), |key| Err(NoValue::Twice(key))));
+                found.push(duplicate_key(&rest[..read]).map_or(Ok(value), |key| Err(NoValue::Twice(key))));
                 from = at + read;
             }
             Some(Err(error)) if error.is_eof() || is_limit(&error) => {
@@ -108,7 +108,7 @@ fn is_limit(error: &serde_json::Error) -> bool {
 }
 
 /// Returns the first duplicate key of an object in this JSON.
-fn twice(json: &str) -> Option<String> {
+fn duplicate_key(json: &str) -> Option<String> {
     let mut found = None;
     // The text was parsed before, so no other error can occur.
     let _ = Keys(&mut found).deserialize(&mut serde_json::Deserializer::from_str(json));

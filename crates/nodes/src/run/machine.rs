@@ -120,9 +120,9 @@ impl<'a> Machine<'a> {
                 let pause = failed.retry_after.unwrap_or(PAUSE * 2_u32.pow(self.failures.min(DOUBLINGS)));
                 let is_over = self.failures >= 2 || pause >= left;
                 let after = if is_over && self.next_model() { Duration::ZERO } else { pause };
-                self.again(failed, after)
+                self.retry(failed, after)
             }
-            Class::Rejected if self.next_model() => self.again(failed, Duration::ZERO),
+            Class::Rejected if self.next_model() => self.retry(failed, Duration::ZERO),
             class => Action::Fail { class, why: failed.why.clone() },
         };
         AttemptOutcome::new(failed.class, problems, action)
@@ -136,7 +136,7 @@ impl<'a> Machine<'a> {
         there_is
     }
 
-    fn again(&mut self, failed: &Failed, after: Duration) -> Action {
+    fn retry(&mut self, failed: &Failed, after: Duration) -> Action {
         self.ask_or(after, failed.class, || failed.why.clone())
     }
 

@@ -100,13 +100,13 @@ pub async fn run(node: &Node, given: Map<String, Value>, models: &Models) -> Res
 /// Runs a node. Dropping the future closes the connection to the model.
 pub async fn run_with(node: &Node, given: Map<String, Value>, means: RunContext<'_>) -> Result<CheckedValue, Failure> {
     let mut ledger = Ledger { node_hash: node.hash.clone(), ..Ledger::default() };
-    let (input, prompt, models) = match aside(|| prepare(node, given, means)) {
+    let (input, prompt, models) = match run_blocking(|| prepare(node, given, means)) {
         Ok(prepared) => prepared,
         Err((kind, why)) => return Err(Failure { kind, why, ledger }),
     };
     let aliases: Vec<String> = models.iter().map(|model| model.alias.clone()).collect();
     let cache = means.cache.zip(node.policy.cache);
-    if let Some((model, value)) = cache.and_then(|(cache, _)| aside(|| cache.get(node, &aliases, &input))) {
+    if let Some((model, value)) = cache.and_then(|(cache, _)| run_blocking(|| cache.get(node, &aliases, &input))) {
         ledger.attempts.push(Attempt::cached(model));
         return Ok(CheckedValue { value, ledger });
     }
@@ -120,7 +120,9 @@ pub async fn run_with(node: &Node, given: Map<String, Value>, means: RunContext<
             Action::Done(value) => {
                 if let Some((cache, lasts)) = cache {
                     let model = ledger.attempts.last().map(|attempt| attempt.model.clone()).unwrap_or_default();
-                    if let Err(error) = aside(|| cache.put(node, &aliases, &input, (model, value.clone()), lasts)) {
+                    if let Err(error) =
+                        run_blocking(|| cache.put(node, &aliases, &input, (model, value.clone()), lasts))
+                    {
                         tracing::warn!(%error, "a value was not cached");
                     }
                 }
@@ -148,7 +150,8 @@ pub async fn run_with(node: &Node, given: Map<String, Value>, means: RunContext<
         let (via, outcome) =
             asked.unwrap_or_else(|_| (Via::Direct, Err(Failed::new(Class::Transport, "no answer in time"))));
         let left = deadline.saturating_duration_since(Instant::now());
-        let AttemptOutcome { class, problems, is_repaired, next } = aside(|| machine.ended(outcome.as_ref(), left));
+        let AttemptOutcome { class, problems, is_repaired, next } =
+            run_blocking(|| machine.ended(outcome.as_ref(), left));
         let answer = outcome.as_ref().ok();
         let tokens = answer.and_then(|answer| answer.tokens);
         let cost = model.and_then(|model| model.price).zip(tokens).map(|(price, tokens)| price.cost(tokens));
@@ -179,7 +182,7 @@ pub async fn run_with(node: &Node, given: Map<String, Value>, means: RunContext<
 }
 
 /// Runs slow work, such as validating a value, without blocking the runtime's other tasks.
-fn aside<T>(work: impl FnOnce() -> T) -> T {
+fn run_blocking<T>(work: impl FnOnce() -> T) -> T {
     match Handle::current().runtime_flavor() {
         RuntimeFlavor::MultiThread => tokio::task::block_in_place(work),
         // A runtime with one thread has no other thread for its tasks.

@@ -13,9 +13,9 @@ const STACK: usize = OPEN_MAX * 8 * 1024;
 /// Returns the value of a text without strict JSON. The text must contain a complete object or array, from its first bracket to
 /// the matching one.
 pub(super) fn value(text: &str) -> Option<Value> {
-    let (whole, rest) = whole(text).filter(|(whole, _)| whole.len() <= TEXT_MAX)?;
+    let (whole, rest) = split_after_value(text).filter(|(whole, _)| whole.len() <= TEXT_MAX)?;
     // Of two values, neither is preferred.
-    if self::whole(rest).is_some() {
+    if self::split_after_value(rest).is_some() {
         return None;
     }
     if whole.bytes().filter(|byte| matches!(byte, b'{' | b'[')).count() > OPEN_MAX {
@@ -32,7 +32,7 @@ pub(super) fn value(text: &str) -> Option<Value> {
 
 /// Splits a text after the bracket that closes its first bracket. Brackets in double-quoted texts are not counted. Brackets in
 /// other quotes are, so such a text may be refused as incomplete.
-fn whole(text: &str) -> Option<(&str, &str)> {
+fn split_after_value(text: &str) -> Option<(&str, &str)> {
     let start = text.find(['{', '['])?;
     let (mut open, mut is_text, mut is_escaped) = (Vec::new(), false, false);
     for (at, c) in text[start..].char_indices() {

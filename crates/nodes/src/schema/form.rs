@@ -68,7 +68,7 @@ impl Form {
     }
 
     /// Returns why the decoder cannot enforce the schema, if it cannot.
-    pub(crate) fn lacks(&self) -> Option<String> {
+    pub(crate) fn unenforceable_reason(&self) -> Option<String> {
         match (self.dialect, &self.strict) {
             (Dialect::None, _) => Some("its server takes no schema".to_owned()),
             (Dialect::Strict, Err(refused)) => Some(format!("its server does not take {}", refused.join(", "))),

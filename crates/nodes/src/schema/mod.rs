@@ -2,10 +2,10 @@
 //! the error, and the existing keys.
 
 mod circle;
+mod error_messages;
 mod form;
 pub mod keywords;
 mod strict;
-mod words;
 mod work;
 
 use circle::Targets;
@@ -41,7 +41,7 @@ impl Schema {
         let options = jsonschema::options().should_validate_formats(true);
         let validator = options.build(&json).map_err(|error| {
             // The schema itself is invalid: the error's path points into the schema.
-            let said = words::describe(&error);
+            let said = error_messages::describe(&error);
             match (error.instance_path().as_str(), error.instance().as_ref()) {
                 ("", _) => said,
                 (place, Value::Object(_) | Value::Array(_)) => format!("{place}: {said}"),
@@ -74,7 +74,7 @@ impl Schema {
                 }
                 _ => String::new(),
             };
-            let said = words::describe(&error);
+            let said = error_messages::describe(&error);
             let got = match value.pointer(&path) {
                 Some(Value::Object(_) | Value::Array(_)) | None => String::new(),
                 Some(scalar) => format!(", got {}", shortened(&scalar.to_string())),

@@ -73,17 +73,17 @@ impl Count<'_> {
         }
         for (keyword, part) in keywords {
             let work = match (keyword.as_str(), part, value) {
-                (keyword, Value::Array(parts), _) if SAME_VALUE.contains(&keyword) => self.each(parts, value),
+                (keyword, Value::Array(parts), _) if SAME_VALUE.contains(&keyword) => self.count_all(parts, value),
                 (keyword, part, _) if SAME_VALUE.contains(&keyword) => self.count(part, value),
                 (keyword, Value::Object(parts), _) if SAME_VALUE_MAPS.contains(&keyword) => {
-                    self.each(parts.values(), value)
+                    self.count_all(parts.values(), value)
                 }
                 ("properties", Value::Object(parts), Value::Object(fields)) => {
                     let both = parts.iter().filter_map(|(name, part)| Some((part, fields.get(name)?)));
                     both.fold(0, |sum: u64, (part, field)| sum.saturating_add(self.count(part, field)))
                 }
                 ("patternProperties", Value::Object(parts), Value::Object(fields)) => {
-                    fields.values().fold(0, |sum: u64, field| sum.saturating_add(self.each(parts.values(), field)))
+                    fields.values().fold(0, |sum: u64, field| sum.saturating_add(self.count_all(parts.values(), field)))
                 }
                 ("additionalProperties" | "unevaluatedProperties", part, Value::Object(fields)) => {
                     fields.values().fold(0, |sum: u64, field| sum.saturating_add(self.count(part, field)))
@@ -107,7 +107,7 @@ impl Count<'_> {
         if is_twice { sum.saturating_mul(2) } else { sum }
     }
 
-    fn each<'b>(&mut self, parts: impl IntoIterator<Item = &'b Value>, value: &Value) -> u64 {
+    fn count_all<'b>(&mut self, parts: impl IntoIterator<Item = &'b Value>, value: &Value) -> u64 {
         parts.into_iter().fold(0, |sum: u64, part| sum.saturating_add(self.count(part, value)))
     }
 

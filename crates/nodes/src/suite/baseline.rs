@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::io;
 use std::path::Path;
 
-use project::inside::Inside;
+use project::checkout_dir::Inside;
 use serde::{Deserialize, Serialize};
 
 use super::{Answering, Report};

@@ -8,7 +8,7 @@ use mcp::tool::Context;
 use project::Caller;
 use serde_json::{Map, Value};
 
-use super::{Nodes, called};
+use super::{Nodes, call_result};
 use crate::{Models, Node, address};
 
 /// The variable with the address of an Ollama server, and the model that is asked there.
@@ -49,7 +49,7 @@ impl Nodes {
         let file = worktree.join(self.folder_of(&worktree).file(name));
         let mut node = if file.symlink_metadata().is_ok() {
             let node = self.node(cx, name.to_owned()).await.map_err(|error| error.to_string())?;
-            node.again()?
+            node.reparse()?
         } else {
             Node::parse(name, built_in).map_err(|problems| format!("{name}: {problems:?}"))?
         };
@@ -113,7 +113,7 @@ impl DirectNode {
             Ok(done) => (Ok(done.value), "done".to_owned(), done.ledger),
             Err(failure) => (Err(failure.why), failure.kind.word(), failure.ledger),
         };
-        called::record(&self.nodes, &self.node, outcome, &ledger);
+        call_result::record(&self.nodes, &self.node, outcome, &ledger);
         DirectAnswer { value, tokens: ledger.tokens() }
     }
 }

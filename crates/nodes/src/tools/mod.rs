@@ -1,6 +1,6 @@
 //! The tools, one file each.
 
-mod called;
+mod call_result;
 mod direct;
 mod node_check;
 mod node_prompt;
@@ -18,10 +18,10 @@ use mcp::prompt::AnyPrompt;
 use mcp::tool::{AnyTool, Context, Declaration, Tool, ToolError, tool};
 use parking_lot::Mutex;
 use project::Caller;
-use project::rooms::NodeRow;
+use project::dashboard::NodeRow;
 use serde_json::{Map, Value};
 
-pub use called::output_schema;
+pub use call_result::output_schema;
 pub use direct::{DirectAnswer, DirectNode};
 
 use crate::cache::Cache;

@@ -4,7 +4,7 @@ use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
 use mcp::tool::{Context, Effect, Tool, ToolError};
-use project::inside::Inside;
+use project::checkout_dir::Inside;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

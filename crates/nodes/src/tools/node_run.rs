@@ -11,7 +11,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 
-use super::{Nodes, called};
+use super::{Nodes, call_result};
 use crate::settings::DELEGATE;
 
 /// The time after which a call becomes a job.
@@ -47,7 +47,7 @@ pub(super) fn node_run(nodes: &Arc<Nodes>) -> Arc<dyn AnyTool> {
     let arguments = json!({"node": "summarize", "input": {"text": "It rained all day."}});
     let declaration = Declaration {
         title: Some("Run a node".to_owned()),
-        output_schema: Some(called::output_schema(value)),
+        output_schema: Some(call_result::output_schema(value)),
         job_after: Some(JOB_AFTER),
         examples: vec![Example { title: "A node with one input", arguments, text: None }],
         ..Declaration::new(NAME, description, schema, Effect::READ.open_world())
@@ -72,7 +72,7 @@ impl AnyTool for NodeRun {
             };
             let node = self.nodes.node(&cx, node).await?;
             match model {
-                None => called::call(&self.nodes, &cx, node, input, fresh).await,
+                None => call_result::call(&self.nodes, &cx, node, input, fresh).await,
                 Some(model) => {
                     let alias = model.clone();
                     // The file is checked again, with all examples.
@@ -82,7 +82,7 @@ impl AnyTool for NodeRun {
                     if model != DELEGATE && self.nodes.delegates(&node) {
                         self.nodes.models.for_node(&node).map_err(ToolError::user)?;
                     }
-                    called::call(&self.nodes, &cx, node, input, fresh).await
+                    call_result::call(&self.nodes, &cx, node, input, fresh).await
                 }
             }
         })

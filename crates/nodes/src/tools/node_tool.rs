@@ -9,7 +9,7 @@ use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
 use super::node_run::JOB_AFTER;
-use super::{Nodes, called};
+use super::{Nodes, call_result};
 use crate::{Models, Node};
 
 struct NodeTool {
@@ -29,7 +29,7 @@ pub(super) fn node_tool(nodes: &Arc<Nodes>, node: &Arc<Node>, worktree: PathBuf,
 pub(super) fn declaration(node: &Node, origin: &str) -> Declaration {
     let description = format!("{}{origin}", node.description);
     Declaration {
-        output_schema: Some(called::output_schema(node.output.json.clone())),
+        output_schema: Some(call_result::output_schema(node.output.json.clone())),
         job_after: Some(JOB_AFTER),
         ..Declaration::new(&node.name, description, node.input.json.clone(), Effect::READ.open_world())
     }
@@ -70,7 +70,7 @@ impl AnyTool for NodeTool {
                     self.node.name
                 )));
             }
-            called::call(&self.nodes, &cx, self.node.clone(), input, false).await
+            call_result::call(&self.nodes, &cx, self.node.clone(), input, false).await
         })
     }
 }

@@ -78,7 +78,7 @@ impl Endpoint {
 }
 
 /// Builds the answer of a model with this text and finish reason.
-pub(crate) fn says(text: &str, finish: &str) -> Reply {
+pub(crate) fn text_reply(text: &str, finish: &str) -> Reply {
     let choice = json!({"message": {"role": "assistant", "content": text}, "finish_reason": finish});
     Reply(200, "", json!({"choices": [choice], "usage": {"prompt_tokens": 10, "completion_tokens": 2}}))
 }

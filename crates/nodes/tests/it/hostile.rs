@@ -9,7 +9,7 @@ use nodes::usage::Usage;
 use nodes::{ModelSettings, Models, Node, NodesSettings, RunContext};
 use serde_json::{Map, Value, json};
 
-use crate::endpoint::{Endpoint, Reply, says};
+use crate::endpoint::{Endpoint, Reply, text_reply};
 
 fn node(body: &str) -> Result<Node, String> {
     let text = format!(
@@ -59,8 +59,8 @@ async fn an_input_of_ten_megabytes_and_an_endless_template_end_with_a_sentence()
 async fn a_server_that_means_no_good_gets_a_sentence() {
     let deep = "[".repeat(100_000);
     let replies = vec![
-        says(&deep, "stop"),
-        says("\u{0}\u{1b}[31mred", "stop"),
+        text_reply(&deep, "stop"),
+        text_reply("\u{0}\u{1b}[31mred", "stop"),
         Reply(200, "", json!({"choices": [{"finish_reason": "stop", "message": {"content": 7}}]})),
         Reply(302, "location: http://127.0.0.1:1/\r\n", json!({})),
         Reply(500, "", json!({"error": {"message": "\u{1b}[2Jx".repeat(5_000)}})),
@@ -96,8 +96,10 @@ async fn a_key_is_in_no_answer_file_or_error() {
     // Servers repeat keys in errors and possibly in answers, where JSON can escape them in several ways.
     let escaped = SECRET.replace("sk", r"\u0073k").replace('/', r"\/");
     let echo = json!({"error": {"message": format!("Incorrect API key provided: {SECRET}")}});
-    let endpoint =
-        Endpoint::start(vec![Reply(401, "", echo), says(&format!("{{\"a\": \"the key is {escaped}\"}}"), "stop")]);
+    let endpoint = Endpoint::start(vec![
+        Reply(401, "", echo),
+        text_reply(&format!("{{\"a\": \"the key is {escaped}\"}}"), "stop"),
+    ]);
     let model = ModelSettings { key_file: Some(key), ..ModelSettings::at(&endpoint.url, "m") };
     let settings = NodesSettings { models: [("m".to_owned(), model)].into(), ..NodesSettings::default() };
     let models = Models::new(&settings);
@@ -204,7 +206,7 @@ async fn allowed_templates_are_rendered() {
         list.join(", ")
     );
     let node = node(&body).expect("allowed");
-    let endpoint = Endpoint::start(vec![says("{\"a\": \"b\"}", "stop")]);
+    let endpoint = Endpoint::start(vec![text_reply("{\"a\": \"b\"}", "stop")]);
     let models = Models::at(&endpoint.url, "m").expect("an address");
     nodes::run(&node, input("abc"), &models).await.expect("a value");
     let asked = endpoint.requests().remove(0);
@@ -236,7 +238,7 @@ async fn a_schema_that_multiplies_is_counted_before_the_validator_is_asked() {
         "{said}"
     );
     // An answer from a model; a value that is not deep is accepted.
-    let answer = |depth| says(&format!("{{\"x\": {}}}", nested(depth)), "stop");
+    let answer = |depth| text_reply(&format!("{{\"x\": {}}}", nested(depth)), "stop");
     let endpoint = Endpoint::start(vec![answer(40), answer(3)]);
     let models = Models::at(&endpoint.url, "m").expect("an address");
     let node = Node::parse("n", &text("")).expect("valid");

@@ -8,7 +8,7 @@ use nodes::folder::Folder;
 use nodes::{ModelSettings, Models, NodesSettings};
 use serde_json::{Map, Value, json};
 
-use crate::endpoint::{Endpoint, says};
+use crate::endpoint::{Endpoint, text_reply};
 use crate::reloads::{follow, until};
 
 const NODE: &str = "---\ndescription: Rates.\ninput: { schema: { text: string } }\noutput: { schema: { score: integer 1..5 } }\n---\n\
@@ -31,7 +31,7 @@ async fn a_text_that_several_nodes_share_is_written_once() {
     write(place.path(), "end.md", "Be short.");
     let node = Folder::new(place.path(), "nodes").node("rate").unwrap();
     assert!(node.lints.is_empty(), "{:?}", node.lints);
-    let endpoint = Endpoint::start(vec![says(r#"{"score":3}"#, "stop")]);
+    let endpoint = Endpoint::start(vec![text_reply(r#"{"score":3}"#, "stop")]);
     let models = [("m".to_owned(), ModelSettings::at(&endpoint.url, "m"))].into();
     let models = Models::new(&NodesSettings { models, ..NodesSettings::default() });
     nodes::run(&node, input(), &models).await.unwrap();

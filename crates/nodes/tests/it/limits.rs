@@ -7,7 +7,7 @@ use nodes::usage::{self, Usage};
 use nodes::{ModelSettings, Models, Node, NodesSettings, Price, RunContext, TokenProgress};
 use serde_json::{Map, Value, json};
 
-use crate::endpoint::{Endpoint, Reply, says, streams};
+use crate::endpoint::{Endpoint, Reply, streams, text_reply};
 
 fn node(policy: &str) -> Node {
     let text = format!(
@@ -26,7 +26,7 @@ async fn failure(node: &Node, means: RunContext<'_>) -> String {
 
 #[tokio::test]
 async fn each_limit_of_a_call_is_hit_and_named() {
-    let wrong = || says(r#"{"score":9}"#, "stop");
+    let wrong = || text_reply(r#"{"score":9}"#, "stop");
     let endpoint = Endpoint::start(vec![wrong(), wrong(), wrong()]);
     let asked = models(ModelSettings::at(&endpoint.url, "m"));
     let said = failure(&node("attempts: 2"), RunContext::new(&asked)).await;
@@ -68,7 +68,7 @@ async fn the_budget_of_a_day_is_hit_and_outlives_a_restart() {
     let wanted = format!("and {spent} left the machine today; nodes.tokens_per_day allows {}", spent + 10);
     assert!(said.contains(&wanted), "{said}");
     // Local calls do not count.
-    let endpoint = Endpoint::start(vec![says(r#"{"score":3}"#, "stop")]);
+    let endpoint = Endpoint::start(vec![text_reply(r#"{"score":3}"#, "stop")]);
     let here = models(ModelSettings::at(&endpoint.url, "m"));
     nodes::run_with(&node, Map::new(), RunContext { usage: Some(&usage), ..RunContext::new(&here) }).await.unwrap();
     assert_eq!(usage.spent_today(), spent);
@@ -76,7 +76,7 @@ async fn the_budget_of_a_day_is_hit_and_outlives_a_restart() {
 
 #[tokio::test]
 async fn an_answer_costs_what_its_model_s_price_says() {
-    let replies = vec![says(r#"{"score":9}"#, "stop"), says(r#"{"score":3}"#, "stop")];
+    let replies = vec![text_reply(r#"{"score":9}"#, "stop"), text_reply(r#"{"score":3}"#, "stop")];
     let endpoint = Endpoint::start(replies);
     let price = Price { input: 2.0, output: 30.0, cached: None };
     let priced = models(ModelSettings { price: Some(price), ..ModelSettings::at(&endpoint.url, "m") });
@@ -91,7 +91,7 @@ async fn an_answer_costs_what_its_model_s_price_says() {
     let kept = usage::read_all(&place.path().join("usage.jsonl")).unwrap();
     assert_eq!(kept.iter().map(|spent| spent.cost).collect::<Vec<_>>(), [Some(80e-6), Some(80e-6)]);
     // Without a price, no cost is reported.
-    let endpoint = Endpoint::start(vec![says(r#"{"score":3}"#, "stop")]);
+    let endpoint = Endpoint::start(vec![text_reply(r#"{"score":3}"#, "stop")]);
     let free = models(ModelSettings::at(&endpoint.url, "m"));
     let done = nodes::run(&node("attempts: 2"), Map::new(), &free).await.unwrap();
     assert_eq!(done.ledger.cost(), None);
@@ -122,7 +122,7 @@ async fn a_stream_says_how_many_tokens_have_come_and_gives_no_half_value() {
 #[tokio::test]
 async fn a_server_that_knows_no_streams_is_asked_without() {
     let refuses = json!({"error": {"message": "Unrecognized request argument supplied: stream_options"}});
-    let endpoint = Endpoint::start(vec![Reply(400, "", refuses), says(r#"{"score":3}"#, "stop")]);
+    let endpoint = Endpoint::start(vec![Reply(400, "", refuses), text_reply(r#"{"score":3}"#, "stop")]);
     let models = models(ModelSettings::at(&endpoint.url, "m"));
     let means = RunContext { heard: Some(TokenProgress(&|_| ())), ..RunContext::new(&models) };
     let done = nodes::run_with(&node("attempts: 1"), Map::new(), means).await.unwrap();
@@ -130,7 +130,7 @@ async fn a_server_that_knows_no_streams_is_asked_without() {
     let asked: Vec<bool> = endpoint.requests().iter().map(|body| body.get("stream").is_some()).collect();
     assert_eq!(asked, [true, false]);
     // The progress of an unstreamed answer is reported too.
-    let endpoint = Endpoint::start(vec![says(r#"{"score":3}"#, "stop")]);
+    let endpoint = Endpoint::start(vec![text_reply(r#"{"score":3}"#, "stop")]);
     let models = self::models(ModelSettings::at(&endpoint.url, "m"));
     let means = RunContext { heard: Some(TokenProgress(&|_| ())), ..RunContext::new(&models) };
     nodes::run_with(&node("attempts: 1"), Map::new(), means).await.unwrap();

@@ -395,7 +395,7 @@ impl State {
             covered = (segment.end(), segment.after);
         }
         if self.ring.start() > covered.0 {
-            lost += self.ring.before() - covered.1;
+            lost += self.ring.counts_before_start() - covered.1;
         }
         lost
     }

@@ -48,7 +48,7 @@ impl Query {
     }
 
     /// Narrows the query to one stream.
-    pub fn only(self, stream: Stream) -> Query {
+    pub fn only_stream(self, stream: Stream) -> Query {
         Query { streams: vec![stream], ..self }
     }
 
@@ -67,7 +67,7 @@ impl Query {
         Query { take: Take::Last, ..self }
     }
 
-    fn wants(&self, record: &Record) -> bool {
+    fn is_selected(&self, record: &Record) -> bool {
         self.streams.contains(&record.stream) && self.eval.is_none_or(|eval| eval == record.eval)
     }
 }
@@ -239,7 +239,7 @@ impl OutputLog {
     fn count(&self, query: &Query) -> u64 {
         let mut total = 0;
         self.visit(&query.range, &mut |part| {
-            if query.wants(&part.record) {
+            if query.is_selected(&part.record) {
                 total += part.record.len;
             }
             Ok(true)
@@ -252,7 +252,7 @@ impl OutputLog {
         let mut left = query.max_bytes;
         let mut buffer = Vec::new();
         let (next, missing) = self.visit(&query.range, &mut |part| {
-            if !query.wants(&part.record) {
+            if !query.is_selected(&part.record) {
                 return Ok(true);
             }
             if left == 0 {
@@ -307,7 +307,7 @@ impl OutputLog {
         let cut = over > 0;
         let looked = from..range.end;
         self.visit(&looked, &mut |part| {
-            if query.wants(&part.record) {
+            if query.is_selected(&part.record) {
                 from = part.record.offset + over.min(part.record.len);
                 over = over.saturating_sub(part.record.len);
             }
@@ -386,7 +386,7 @@ impl OutputLog {
         let Some(directory) = &self.shared.directory else { return Ok(true) };
         let reader = segment.open(directory)?;
         let mut outcome = Ok(true);
-        reader.each(range, |record| {
+        reader.visit_records(range, |record| {
             outcome = each(&Part { record, source: Source::Disk(&reader, segment.base) });
             !matches!(outcome, Ok(true))
         })?;

@@ -40,7 +40,7 @@ impl Ring {
     }
 
     /// Returns the counts of bytes before the first byte held.
-    pub(crate) fn before(&self) -> Counts {
+    pub(crate) fn counts_before_start(&self) -> Counts {
         self.before
     }
 
@@ -123,7 +123,7 @@ mod tests {
         ring.append(Stream::Stderr, Some(1), 1, b"ghij");
         ring.append(Stream::Stdout, Some(2), 2, b"klmnopqr");
         assert_eq!((ring.start(), ring.end()), (8, 18));
-        assert_eq!(ring.before(), Counts { note: 0, stdout: 6, stderr: 2 });
+        assert_eq!(ring.counts_before_start(), Counts { note: 0, stdout: 6, stderr: 2 });
         let mut held = Vec::new();
         ring.copy(8..18, &mut held);
         assert_eq!(held, b"ijklmnopqr");

@@ -140,7 +140,7 @@ impl Reader {
     }
 
     /// Calls `enough` with the records in the range, clipped to it, until it returns true.
-    pub(crate) fn each(&self, range: &Range<u64>, mut enough: impl FnMut(Record) -> bool) -> io::Result<()> {
+    pub(crate) fn visit_records(&self, range: &Range<u64>, mut enough: impl FnMut(Record) -> bool) -> io::Result<()> {
         let (mut low, mut high) = (0, self.rows);
         while low < high {
             let middle = low + (high - low) / 2;

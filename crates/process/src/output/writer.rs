@@ -183,7 +183,7 @@ impl State {
     /// Returns the counts of everything appended before an offset that the ring holds.
     fn counts_before(&self, offset: u64) -> Counts {
         let held = self.ring.records(self.ring.start()..offset);
-        held.fold(self.ring.before(), |counts, record| counts + record.counts())
+        held.fold(self.ring.counts_before_start(), |counts, record| counts + record.counts())
     }
 
     /// Removes the oldest segments from the list while all together exceed their share. The newest is always kept.

@@ -69,7 +69,7 @@ impl Prober {
 
     /// Observes now. Takes some milliseconds on a blocking thread; the first observation takes 30 ms longer, since it
     /// needs two samples.
-    pub async fn look(&mut self) -> Doing {
+    pub async fn observe(&mut self) -> Doing {
         if self.last.is_none() {
             let first = self.sample().await;
             self.last = first.map(|(_, _, cpu)| (Instant::now(), cpu));

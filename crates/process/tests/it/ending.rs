@@ -55,7 +55,7 @@ impl Drop for Parent {
 }
 
 /// Starts a parent; returns it and the numbers of its session's processes, the first one first.
-fn doomed(script: &str, records: &Path) -> (Parent, Vec<i32>) {
+fn start_parent(script: &str, records: &Path) -> (Parent, Vec<i32>) {
     let (program, args) = role("role-parent");
     let mut command = std::process::Command::new(program);
     command.args(args).arg(script).arg(records).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
@@ -92,7 +92,7 @@ fn guarded(parent: u32) -> bool {
 #[test]
 fn nothing_outlives_a_killed_parent() {
     let records = tempfile::tempdir().unwrap();
-    let (mut parent, numbers) = doomed(&format!("{FAMILY} wait"), records.path());
+    let (mut parent, numbers) = start_parent(&format!("{FAMILY} wait"), records.path());
     until("the guardian is there", || guarded(parent.0.id()));
     let guardian = guardians(parent.0.id())[0];
     // Signals to everything else do not reach the guardian, and those that reach it do not end it.
@@ -113,7 +113,7 @@ fn nothing_outlives_a_killed_parent() {
 }
 
 /// Returns a parent that starts one session after the other, of processes with the given mark, until it is killed.
-pub(crate) fn restless(args: Vec<OsString>) -> ExitCode {
+pub(crate) fn start_sessions_forever(args: Vec<OsString>) -> ExitCode {
     let mark = args[0].to_str().unwrap();
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
     runtime.block_on(async {
@@ -170,7 +170,7 @@ fn nothing_outlives_a_parent_that_is_killed_at_any_moment() {
 #[test]
 fn a_stopped_session_is_ended_too() {
     let records = tempfile::tempdir().unwrap();
-    let (mut parent, numbers) = doomed(&format!("{FAMILY} trap '' TERM INT HUP; kill -STOP $$"), records.path());
+    let (mut parent, numbers) = start_parent(&format!("{FAMILY} trap '' TERM INT HUP; kill -STOP $$"), records.path());
     parent.kill();
     let took = until("all are gone", || !numbers.iter().any(|&number| alive(number)));
     assert!(took < Duration::from_secs(2), "{took:?}");
@@ -179,7 +179,7 @@ fn a_stopped_session_is_ended_too() {
 #[test]
 fn records_clean_up_where_the_guardian_was_killed() {
     let records = tempfile::tempdir().unwrap();
-    let (mut parent, numbers) = doomed(&format!("{FAMILY} wait"), records.path());
+    let (mut parent, numbers) = start_parent(&format!("{FAMILY} wait"), records.path());
     let spared = records::sweep(records.path()).unwrap();
     assert_eq!((spared.spared, spared.sessions), (1, 0), "its owner lives");
     until("the guardian is there", || guarded(parent.0.id()));
@@ -200,7 +200,7 @@ fn records_clean_up_where_the_guardian_was_killed() {
 #[test]
 fn a_killed_guardian_is_replaced() {
     let records = tempfile::tempdir().unwrap();
-    let (mut parent, numbers) = doomed(&format!("{FAMILY} wait"), records.path());
+    let (mut parent, numbers) = start_parent(&format!("{FAMILY} wait"), records.path());
     until("the guardian is there", || guarded(parent.0.id()));
     let first = guardians(parent.0.id())[0];
     let sent = std::process::Command::new("kill").args(["-s", "KILL", &first.to_string()]).status().unwrap();

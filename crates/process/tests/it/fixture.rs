@@ -25,9 +25,9 @@ fn play() {
     let code = match args[role].to_str() {
         Some("role-guardian") => process::guardian::run(rest),
         Some("role-parent") => super::ending::parent(rest),
-        Some("role-restless") => super::ending::restless(rest),
-        Some("role-flood") => super::keeping::flood(rest),
-        Some("role-full-disk") => super::keeping::full_disk(rest),
+        Some("role-restless") => super::ending::start_sessions_forever(rest),
+        Some("role-flood") => super::output_log::flood(rest),
+        Some("role-full-disk") => super::output_log::full_disk(rest),
         other => panic!("no such role: {other:?}"),
     };
     std::process::exit(if code == ExitCode::SUCCESS { 0 } else { 1 });

@@ -10,7 +10,7 @@
 mod answers;
 mod ending;
 mod fixture;
-mod keeping;
+mod output_log;
 mod probing;
 mod respawning;
 mod spawning;

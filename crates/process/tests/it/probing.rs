@@ -30,7 +30,7 @@ async fn comes_to(child: &Child, expected: Doing) {
     let mut agreed = 0;
     let mut seen = Vec::new();
     while agreed < 3 {
-        let verdict = prober.look().await;
+        let verdict = prober.observe().await;
         agreed = if verdict == expected { agreed + 1 } else { 0 };
         seen.push(verdict);
         assert!(began.elapsed() < LIMIT, "never {expected:?}: {:?}", &seen[seen.len().saturating_sub(20)..]);
@@ -38,7 +38,7 @@ async fn comes_to(child: &Child, expected: Doing) {
     }
 }
 
-async fn over(mut child: Child) {
+async fn end(mut child: Child) {
     let ended = child.group.end(child.stdin.take(), &Ladder::at_once()).await;
     assert_eq!(ended.left, 0);
 }
@@ -47,20 +47,20 @@ async fn over(mut child: Child) {
 async fn cat_waits_and_sleep_sleeps() {
     let child = start(spec("cat", &[]), "some\n").await;
     comes_to(&child, Doing::WaitingForInput).await;
-    over(child).await;
+    end(child).await;
     let child = start(spec("sleep", &["1000"]), "").await;
     comes_to(&child, Doing::Sleeping).await;
-    over(child).await;
+    end(child).await;
 }
 
 #[tokio::test]
 async fn waiting_for_another_process_is_not_waiting_for_input() {
     let child = start(shell("sleep 1000 | cat"), "").await;
     comes_to(&child, Doing::Sleeping).await;
-    over(child).await;
+    end(child).await;
     let child = start(shell("while :; do :; done | cat"), "").await;
     comes_to(&child, Doing::Computing).await;
-    over(child).await;
+    end(child).await;
 }
 
 #[tokio::test]
@@ -69,11 +69,11 @@ async fn one_that_reads_in_one_process_and_computes_in_another_computes() {
     comes_to(&child, Doing::WaitingForInput).await;
     let mut prober = Prober::new(&child.group);
     assert!(prober.is_computing().await && prober.is_computing().await);
-    over(child).await;
+    end(child).await;
     let child = start(spec("cat", &[]), "").await;
     comes_to(&child, Doing::WaitingForInput).await;
     assert!(!Prober::new(&child.group).is_computing().await);
-    over(child).await;
+    end(child).await;
 }
 
 #[tokio::test]
@@ -87,7 +87,7 @@ async fn bash_by_what_it_runs() {
     comes_to(&child, Doing::Sleeping).await;
     feed(&mut child, "cat > /dev/null\n").await;
     comes_to(&child, Doing::WaitingForInput).await;
-    over(child).await;
+    end(child).await;
 }
 
 #[tokio::test]
@@ -109,7 +109,7 @@ async fn python_in_every_state() {
     ] {
         let child = start(spec("python3", &["-S", "-c", code]), "").await;
         comes_to(&child, expected).await;
-        over(child).await;
+        end(child).await;
     }
 }
 
@@ -128,7 +128,7 @@ async fn ghci_between_get_line_delay_and_work() {
     comes_to(&child, Doing::Computing).await;
     child.group.signal(process::Signal::INT).unwrap();
     comes_to(&child, Doing::WaitingForInput).await;
-    over(child).await;
+    end(child).await;
 }
 
 #[tokio::test]
@@ -143,7 +143,7 @@ async fn costs_are_those_of_all_processes() {
         tokio::time::sleep(Duration::from_millis(10)).await; // polls: the process table
     };
     assert!(memory.resident > 500_000, "{memory:?}");
-    over(child).await;
+    end(child).await;
 }
 
 #[tokio::test]
@@ -158,11 +158,11 @@ async fn what_goes_on_is_seen_and_what_is_young_is_named() {
     let names: Vec<&str> = rest.young.iter().map(|(_, name)| name.as_str()).collect();
     assert_eq!(names, ["sleep"]);
     assert_eq!(Activity::observe(&child.group, WINDOW, Duration::ZERO).await.young, []);
-    over(child).await;
+    end(child).await;
     // Three that never pause, on any number of processors and under any other load.
     let child = start(shell("for n in 1 2 3; do while :; do :; done & done; exec sleep 1000"), "").await;
     comes_to(&child, Doing::Computing).await;
     let busy = Activity::observe(&child.group, 4 * WINDOW, HOUR).await;
     assert!(busy.wanted > 1.0, "{busy:?}");
-    over(child).await;
+    end(child).await;
 }

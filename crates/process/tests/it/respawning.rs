@@ -23,23 +23,23 @@ impl Respawning {
         self.0.path().join("again")
     }
 
-    fn lives(&self) -> u64 {
+    fn count_lives(&self) -> u64 {
         std::fs::metadata(self.0.path().join("again.lives")).map_or(0, |data| data.len())
     }
 
     /// Returns a session that starts the program, lives on, and loses track of it.
     fn session(&self) -> Child {
         let child = shell(&format!("setsid env -i sh {} & read x", self.file().display())).spawn().unwrap();
-        until("it has come back a few times", || self.lives() >= 5);
+        until("it has come back a few times", || self.count_lives() >= 5);
         child
     }
 
     /// Asserts that the program does not come back.
     fn is_over(&self) {
-        let lives = self.lives();
+        let lives = self.count_lives();
         let began = Instant::now();
         while began.elapsed() < Duration::from_millis(300) {
-            assert_eq!((self.lives(), running(&self.file())), (lives, Vec::new()));
+            assert_eq!((self.count_lives(), running(&self.file())), (lives, Vec::new()));
             std::thread::sleep(Duration::from_millis(10)); // polls: the process table
         }
     }
@@ -63,8 +63,8 @@ async fn check(seconds: &str) {
     let ended = child.group.end(child.stdin.take(), &Ladder::default()).await;
     assert_eq!(ended.left, 0, "{ended:?}");
     one.is_over();
-    let lives = other.lives();
-    until("that of the other session goes on", || other.lives() > lives);
+    let lives = other.count_lives();
+    until("that of the other session goes on", || other.count_lives() > lives);
     assert_eq!(spared.group.end(None, &Ladder::at_once()).await.left, 0);
     other.is_over();
 }

@@ -25,7 +25,7 @@ macro_rules! limits {
 
         impl Limits {
             pub(super) fn apply(&mut self, table: &LimitsTable, file: &File<'_>) -> Result<(), ConfigError> {
-                $(if let Some(value) = file.within(concat!("limits.", stringify!($name)), table.$name, $range)? {
+                $(if let Some(value) = file.number_in_range(concat!("limits.", stringify!($name)), table.$name, $range)? {
                     self.$name = value;
                 })*
                 Ok(())

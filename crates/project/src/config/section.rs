@@ -74,7 +74,7 @@ impl Section {
 
     /// Sets the function that finds missing environment variables.
     #[must_use]
-    pub const fn with_lacks(self, lacks: fn(&Config) -> Vec<String>) -> Section {
+    pub const fn with_missing_variables(self, lacks: fn(&Config) -> Vec<String>) -> Section {
         Section { lacks, ..self }
     }
 }
@@ -123,7 +123,7 @@ impl<'a> File<'a> {
     ///
     /// # Errors
     /// If it is out of range.
-    pub fn within(
+    pub fn number_in_range(
         &self,
         key: &'static str,
         value: Option<u64>,

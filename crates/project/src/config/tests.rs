@@ -39,7 +39,7 @@ impl Settings for Garden {
     type Table = GardenTable;
 
     fn apply(&mut self, table: GardenTable, file: &File<'_>) -> Result<(), ConfigError> {
-        self.beds = file.within("garden.beds", table.beds, 1..=9)?.unwrap_or(self.beds);
+        self.beds = file.number_in_range("garden.beds", table.beds, 1..=9)?.unwrap_or(self.beds);
         self.tools.extend(table.tools.into_iter().map(|(name, command)| (name, (command, file.source))));
         Ok(())
     }

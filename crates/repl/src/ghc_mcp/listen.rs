@@ -189,7 +189,7 @@ impl Forwarder {
                 if line.ends_with('\n') {
                     line.pop();
                 }
-                self.tell(line, stream);
+                self.push_line(line, stream);
             }
         }
     }
@@ -198,12 +198,12 @@ impl Forwarder {
         for stream in [Stream::Stdout, Stream::Stderr] {
             let line = std::mem::take(&mut self.lines[stream as usize]);
             if !line.is_empty() {
-                self.tell(line, stream);
+                self.push_line(line, stream);
             }
         }
     }
 
-    fn tell(&mut self, line: String, stream: Stream) {
+    fn push_line(&mut self, line: String, stream: Stream) {
         if self.bytes + line.len() > MOST {
             self.missed += 1;
         } else {

@@ -23,7 +23,7 @@ use crate::profile::DriverKind;
 use crate::result::EvalResult;
 use crate::session::{EvalRequest, Handle, SessionError, SessionState};
 use crate::sessions::Repl;
-use crate::tools::{caller, stay};
+use crate::tools::{attach_connection, caller};
 
 /// Returns all tools of the profile.
 pub fn ghc_mcp_tools(repl: Arc<Repl>) -> Vec<Arc<dyn AnyTool>> {
@@ -60,7 +60,7 @@ fn running(repl: &Repl, cx: &Context, session: Option<&str>) -> Result<Handle, T
     match repl.find(caller(cx)?, session) {
         Ok(handle) if handle.info().state.is_alive() => {
             ghci(repl, &handle)?;
-            stay(cx, &handle);
+            attach_connection(cx, &handle);
             Ok(handle)
         }
         _ => Err(ToolError::user(NOT_RUNNING).hint("Call start first.")),

@@ -27,7 +27,7 @@ pub struct NoList {
 
 impl NoList {
     /// Looks for a missing list, given a home directory, an environment and the output of `cabal --help`.
-    pub fn look(home: &Path, variable: impl Fn(&str) -> Option<OsString>, help: &str) -> Option<NoList> {
+    pub fn find_missing_list(home: &Path, variable: impl Fn(&str) -> Option<OsString>, help: &str) -> Option<NoList> {
         let variable = |name: &str| variable(name).map(PathBuf::from).filter(|path| path.is_absolute());
         let own = home.join(".cabal");
         let said = configuration(help);
@@ -85,7 +85,7 @@ mod tests {
     fn lists_are_where_cabal_looks() {
         let temp = tempfile::tempdir().expect("a directory");
         let home = temp.path();
-        let look = || NoList::look(home, |_| None, "").map(|none| none.config);
+        let look = || NoList::find_missing_list(home, |_| None, "").map(|none| none.config);
         assert_eq!(look(), Some(home.join(".config/cabal/config")), "a fresh home");
         let help = |config: &str| {
             let config = home.join(config).display().to_string();
@@ -93,7 +93,7 @@ mod tests {
                 "You can edit the cabal configuration file to set defaults:\n  {config}\nThis file will be generated"
             )
         };
-        let said = |config: &str| NoList::look(home, |_| None, &help(config)).expect("none");
+        let said = |config: &str| NoList::find_missing_list(home, |_| None, &help(config)).expect("none");
         let none = said(".cabal/config");
         assert_eq!((none.config, none.packages), (home.join(".cabal/config"), home.join(".cabal/packages")));
         let none = said(".config/cabal/config");
@@ -118,9 +118,9 @@ mod tests {
         fs::write(home.join(".cabal/packages/hackage.haskell.org/01-index.tar"), "").expect("written");
         assert_eq!(look(), None);
         fs::write(&config, "repository other\nremote-repo-cache: /nowhere\n").expect("written");
-        let none = NoList::look(home, |_| None, "").expect("none");
+        let none = NoList::find_missing_list(home, |_| None, "").expect("none");
         assert_eq!(none.packages, Path::new("/nowhere"));
         let variable = |name: &str| (name == "CABAL_DIR").then(|| OsString::from("/elsewhere"));
-        assert_eq!(NoList::look(home, variable, "").expect("none").config, Path::new("/elsewhere/config"));
+        assert_eq!(NoList::find_missing_list(home, variable, "").expect("none").config, Path::new("/elsewhere/config"));
     }
 }

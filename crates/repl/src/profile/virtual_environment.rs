@@ -60,7 +60,7 @@ impl Search<'_> {
         if self.active.is_some_and(|active| self.is_in_path(&Path::new(active).join("bin"))) {
             return Interpreter::default();
         }
-        let found = self.upwards().find_map(|dir| {
+        let found = self.directories_upwards().find_map(|dir| {
             let name = NAMES.iter().find(|name| dir.join(name).join("pyvenv.cfg").symlink_metadata().is_ok())?;
             Some((dir.join(name), judge(dir, name)))
         });
@@ -100,7 +100,7 @@ impl Search<'_> {
     /// there in editable mode would be the main worktree's.
     fn of_main_worktree(&self) -> Option<String> {
         let main = project::main_worktree(&self.cwd.canonicalize().ok()?)?;
-        if self.upwards().any(|dir| dir == main) {
+        if self.directories_upwards().any(|dir| dir == main) {
             return None;
         }
         let python = NAMES.iter().find_map(|name| match judge(&main, name) {
@@ -117,14 +117,14 @@ impl Search<'_> {
     /// Returns the directory of the project's modules, if that is `src`. Nothing in it runs before code imports it.
     pub(crate) fn sources(&self) -> Option<PathBuf> {
         let is_project = |dir: &&Path| PROJECT_FILES.iter().any(|name| dir.join(name).is_file());
-        let src = self.upwards().find(is_project)?.join("src");
+        let src = self.directories_upwards().find(is_project)?.join("src");
         let is_own = src.symlink_metadata().is_ok_and(|meta| meta.is_dir());
         (is_own && holds_modules(&src)).then_some(src)
     }
 
     /// Returns the interpreter of uv or poetry, if the project's files name one of them.
     fn tool(&self) -> Interpreter {
-        let Some((sign, tool)) = self.upwards().find_map(tool_of) else { return Interpreter::default() };
+        let Some((sign, tool)) = self.directories_upwards().find_map(tool_of) else { return Interpreter::default() };
         let words = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>();
         let (program, command) = match tool {
             Tool::Uv => ("uv", words(&["sh", "-c", UV, "uv"])),
@@ -146,7 +146,7 @@ impl Search<'_> {
         }
     }
 
-    fn upwards(&self) -> impl Iterator<Item = &Path> {
+    fn directories_upwards(&self) -> impl Iterator<Item = &Path> {
         let above = self.cwd.ancestors().skip(1).take_while(|dir| dir.starts_with(self.root));
         std::iter::once(self.cwd).chain(above)
     }

@@ -1,9 +1,9 @@
 //! Sessions as resources: `repl://SESSION/output`, `repl://SESSION/diagnostics` and `repl://SESSION/transcript`.
 //!
 //! A name without a worktree belongs to the reader's own worktree, as for tools; `?worktree=` names another. Start with
-//! [`serve_resources`]; `reading.rs` reads, `transcript.rs` stores the data of transcripts.
+//! [`serve_resources`]; `session_resources.rs` reads, `transcript.rs` stores the data of transcripts.
 
-mod reading;
+mod session_resources;
 #[cfg(test)]
 mod tests;
 mod transcript;
@@ -88,9 +88,10 @@ pub fn serve_resources(repl: &Arc<Repl>, resources: &Arc<Resources>) -> Result<(
         let (reader, completer) = (Arc::downgrade(repl), Arc::downgrade(repl));
         resources.add_template(template_with_values(
             template,
-            move |cx, matched| reading::read(reader.clone(), cx, part, matched),
+            move |cx, matched| session_resources::read(reader.clone(), cx, part, matched),
             move |cx, asked| {
-                let values = completer.upgrade().map(|repl| reading::complete(&repl, &cx, &asked)).unwrap_or_default();
+                let values =
+                    completer.upgrade().map(|repl| session_resources::complete(&repl, &cx, &asked)).unwrap_or_default();
                 async { Ok(Completion { values, total: None }) }
             },
         ));
@@ -116,8 +117,8 @@ fn list(repl: &Arc<Repl>, resources: &Resources, key: &SessionKey) {
         let (repl, key) = (Arc::downgrade(repl), key.clone());
         resources.add(resource(about, move |cx| {
             let own = repl.upgrade().is_some_and(|repl| repl.is_at_root(&key));
-            let matched = reading::matched(&uri, &key.name, (!own).then_some(key.worktree.as_path()));
-            reading::read(repl.clone(), cx, part, matched)
+            let matched = session_resources::matched(&uri, &key.name, (!own).then_some(key.worktree.as_path()));
+            session_resources::read(repl.clone(), cx, part, matched)
         }));
     }
 }

@@ -101,7 +101,7 @@ impl Capture {
     }
 
     /// Returns the number of bytes, without an incomplete character at the end.
-    pub(super) fn whole(&self) -> u64 {
+    pub(super) fn whole_length(&self) -> u64 {
         let end: Vec<u8> = if self.tail.is_empty() {
             self.head[self.head.len().saturating_sub(4)..].to_vec()
         } else {
@@ -170,17 +170,17 @@ mod tests {
     fn a_character_that_has_not_come_whole_waits() {
         let mut capture = Capture::new();
         capture.push("aλ".as_bytes());
-        assert_eq!(capture.whole(), 3);
+        assert_eq!(capture.whole_length(), 3);
         capture.push(&"λb".as_bytes()[..1]);
-        assert_eq!(capture.whole(), 3);
+        assert_eq!(capture.whole_length(), 3);
         let part = capture.part(1);
         let part = {
-            let whole = capture.whole() - 1;
+            let whole = capture.whole_length() - 1;
             part.until(whole)
         };
         assert_eq!((part.head, part.total), ("λ".as_bytes(), 2));
         // An invalid byte is not held back.
         capture.push(b"b");
-        assert_eq!(capture.whole(), 5);
+        assert_eq!(capture.whole_length(), 5);
     }
 }

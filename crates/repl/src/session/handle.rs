@@ -160,7 +160,7 @@ impl Handle {
         self.send(Command::Wait { which: which.clone(), view, reply }).await?;
         match timeout(wait, answer).await {
             Ok(answer) => answer.map_err(|_| self.has_ended())?.map(|finished| finished.result),
-            Err(_) => self.look(which, view).await.map(|finished| finished.result),
+            Err(_) => self.read_evaluation(which, view).await.map(|finished| finished.result),
         }
     }
 
@@ -210,8 +210,8 @@ impl Handle {
     }
 
     /// Returns true if the session remembers the evaluation.
-    pub async fn knows(&self, eval: u64) -> bool {
-        self.look(EvalRef::Number(eval), View::all(0)).await.is_ok()
+    pub async fn has_evaluation(&self, eval: u64) -> bool {
+        self.read_evaluation(EvalRef::Number(eval), View::all(0)).await.is_ok()
     }
 
     pub fn info(&self) -> SessionInfo {
@@ -266,7 +266,7 @@ impl Handle {
     }
 
     /// Returns the start of this process's output in the log.
-    pub fn begun(&self) -> u64 {
+    pub fn log_start(&self) -> u64 {
         self.shared.begun
     }
 
@@ -295,7 +295,7 @@ impl Handle {
                 finished
             }
             Err(_) => {
-                let looked = self.look(EvalRef::Claimed(claim), view).await;
+                let looked = self.read_evaluation(EvalRef::Claimed(claim), view).await;
                 // Commands are taken in order: if the session refused the evaluation, which then has no number to look
                 // up, it has answered by now.
                 answer.try_recv().unwrap_or(looked)
@@ -303,7 +303,7 @@ impl Handle {
         }
     }
 
-    async fn look(&self, which: EvalRef, view: View) -> Result<Finished, SessionError> {
+    async fn read_evaluation(&self, which: EvalRef, view: View) -> Result<Finished, SessionError> {
         let (reply, answer) = oneshot::channel();
         self.send(Command::Look { which, view, reply }).await?;
         answer.await.map_err(|_| self.has_ended())?

@@ -22,7 +22,7 @@ impl Scripts {
     }
 
     /// Writes the script, if there is one, and inserts its path into the code.
-    pub(super) fn place(
+    pub(super) fn write_script(
         &mut self,
         bytes: Vec<u8>,
         script: Option<Vec<u8>>,

@@ -37,7 +37,7 @@ pub(super) fn result(record: &EvalRecord, frame: &Frame<'_>, now: Instant) -> Ev
     let part = |side: usize| {
         let (capture, since) = (&record.output[side], frame.since.unwrap_or_default()[side]);
         let part = capture.part(since);
-        if record.status.is_final() { part } else { part.until(capture.whole().saturating_sub(since)) }
+        if record.status.is_final() { part } else { part.until(capture.whole_length().saturating_sub(since)) }
     };
     let (out, err) = (part(0), part(1));
     // Errors matter: standard error may take half, and each stream gets the space that the other leaves.

@@ -58,7 +58,7 @@ impl Repl {
                 let info = started.handle.info();
                 started.notes.extend(profile.is_none().then(|| new_session_note(&info)));
                 started.notes.extend(info.start_notes);
-                if started.handle.begun() > 0 {
+                if started.handle.log_start() > 0 {
                     started.notes.push(EARLIER.to_owned());
                 }
             }

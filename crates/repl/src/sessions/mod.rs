@@ -4,13 +4,13 @@
 //! or the daemon exits, and stays readable until its name is reused. Start with [`Repl::eval`] in `eval.rs`; `start.rs`
 //! and `restart.rs` start processes. A single session is [`crate::session`].
 
-mod elsewhere;
 mod eval;
 mod evaluators;
 mod loaded;
 mod restart;
 mod sources;
 mod start;
+mod start_difference;
 
 use parking_lot::{Mutex, MutexGuard};
 use std::collections::{BTreeMap, HashMap, VecDeque};
@@ -241,7 +241,7 @@ impl Repl {
                 .collect()
         };
         for handle in handles {
-            if handle.knows(eval).await {
+            if handle.has_evaluation(eval).await {
                 return Ok(handle);
             }
         }
@@ -268,9 +268,11 @@ impl Repl {
     /// Returns all output under that session name, including from earlier daemons.
     pub fn output(&self, caller: &Caller, session: Option<&str>) -> Result<SessionOutput, ReplError> {
         match self.find(caller, session) {
-            Ok(handle) => {
-                Ok(SessionOutput { session: handle.info().name, log: handle.output().clone(), begun: handle.begun() })
-            }
+            Ok(handle) => Ok(SessionOutput {
+                session: handle.info().name,
+                log: handle.output().clone(),
+                begun: handle.log_start(),
+            }),
             Err(ReplError::Unknown { session, known }) => match self.archive.find(&caller.worktree, &session) {
                 Some(log) => Ok(SessionOutput { session, begun: *log.end().borrow(), log }),
                 None => Err(ReplError::Unknown { session, known }),

@@ -47,7 +47,7 @@ impl Repl {
                 is_of_profile(&info, profile.as_deref())?;
                 self.is_of_component(&key, request.component.as_deref())?;
                 self.is_sandboxed(&key, request.sandbox)?;
-                notes.extend(self.elsewhere(caller, &key, &request));
+                notes.extend(self.start_difference_note(caller, &key, &request));
                 return Ok(StartedSession { handle, fresh: false, notes });
             }
             notes.push(death_note(&info));
@@ -127,7 +127,7 @@ impl Repl {
         let known = self.get(&key);
         if let Some(handle) = known.as_ref().filter(|handle| handle.is_alive()) {
             is_of_profile(&handle.info(), profile.as_deref())?;
-            let notes = self.elsewhere(caller, &key, &StartRequest::default()).into_iter().collect();
+            let notes = self.start_difference_note(caller, &key, &StartRequest::default()).into_iter().collect();
             return Ok((StartedSession { handle: handle.clone(), fresh: false, notes }, guard));
         }
         let had = known.as_ref().map(|handle| handle.info().profile);

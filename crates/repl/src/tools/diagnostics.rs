@@ -9,7 +9,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::{budget, caller, ghci_only, stay, with_heartbeat};
+use super::{attach_connection, budget, caller, ghci_only, with_heartbeat};
 use crate::lenient::number;
 use crate::load::LoadRecord;
 use crate::not_started::not_started;
@@ -67,7 +67,7 @@ impl Tool for Diagnostics {
     async fn call(&self, cx: Context, args: Args) -> Result<Output, ToolError> {
         let handle = self.0.find(caller(&cx)?, args.session.as_deref())?;
         ghci_only(&self.0, &handle)?;
-        stay(&cx, &handle);
+        attach_connection(&cx, &handle);
         let wait = budget(&cx, args.wait_ms, Duration::from_secs(20));
         // The first load ends with the start of the session.
         let since = args.since.unwrap_or(0);

@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
 
-use super::{budget, caller, output_limit, reader, stay, with_heartbeat};
+use super::{attach_connection, budget, caller, output_limit, reader, with_heartbeat};
 use crate::pictures;
 use crate::result::EvalResult;
 use crate::session::EvalRequest;
@@ -62,7 +62,7 @@ impl Tool for Eval {
         let answer = with_heartbeat(&cx, "evaluating", answer).await;
         // Whatever the outcome of the call, the connection is a user of the running code until it closes.
         if let Ok(handle) = self.0.find(caller, args.session.as_deref()) {
-            stay(&cx, &handle);
+            attach_connection(&cx, &handle);
         }
         let (mut result, notes) = answer?;
         result.notes.splice(0..0, notes);

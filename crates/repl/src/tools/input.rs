@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::{caller, stay, with_heartbeat};
+use super::{attach_connection, caller, with_heartbeat};
 use crate::lenient::number;
 use crate::result::EvalResult;
 use crate::session::{EvalRequest, InputOutcome};
@@ -82,7 +82,7 @@ impl Tool for Input {
             Some(eval) => self.0.find_eval(caller(&cx)?, args.session.as_deref(), eval).await?,
             None => self.0.find(caller(&cx)?, args.session.as_deref())?,
         };
-        stay(&cx, &handle);
+        attach_connection(&cx, &handle);
         if let Some(screen) = handle.screen() {
             let end = if args.eof { CONTROL_D } else { "" };
             let keys = screen.keys(&args.text) + end;

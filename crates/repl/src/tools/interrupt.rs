@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::{caller, stay, view, with_heartbeat};
+use super::{attach_connection, caller, view, with_heartbeat};
 use crate::lenient::number;
 use crate::result::{EvalResult, Status};
 use crate::session::{InterruptOutcome, SessionState};
@@ -65,7 +65,7 @@ impl Tool for Interrupt {
             Some(eval) => self.0.find_eval(caller(&cx)?, args.session.as_deref(), eval).await?,
             None => self.0.find(caller(&cx)?, args.session.as_deref())?,
         };
-        stay(&cx, &handle);
+        attach_connection(&cx, &handle);
         let interrupt = handle.interrupt_one(args.eval, view(caller(&cx)?, args.max_bytes));
         let report = with_heartbeat(&cx, "interrupting", interrupt).await?;
         let took_ms = (report.took.as_secs_f64() * 1e4).round() / 10.0;

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use super::caller;
-use crate::running::Running;
+use crate::running_evaluation::Running;
 use crate::session::{SessionInfo, SessionState};
 use crate::sessions::Repl;
 

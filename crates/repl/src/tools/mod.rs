@@ -65,7 +65,7 @@ pub(crate) fn caller(cx: &Context) -> Result<&Caller, ToolError> {
 }
 
 /// Records that the connection uses the session from now on, until it closes.
-pub(crate) fn stay(cx: &Context, handle: &Handle) {
+pub(crate) fn attach_connection(cx: &Context, handle: &Handle) {
     if let Some(caller) = cx.caller::<Caller>() {
         let context = cx.clone();
         handle.used_by(caller.connection, async move { context.disconnected().await });

@@ -9,7 +9,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::{caller, output_limit, stay};
+use super::{attach_connection, caller, output_limit};
 use crate::lenient::{Tail, number};
 use crate::session::{Snapshot, Stream};
 use crate::sessions::{Repl, SessionOutput};
@@ -104,7 +104,7 @@ impl Tool for ReadTool {
             (session, _) => self.0.output(caller, session.as_deref())?,
         };
         if let Ok(handle) = self.0.find(caller, Some(&printed.session)) {
-            stay(&cx, &handle);
+            attach_connection(&cx, &handle);
             if let (true, Some(screen)) = (args.screen, handle.screen()) {
                 return Ok(show(printed, &screen.snapshot()));
             }
@@ -188,7 +188,7 @@ fn read(printed: SessionOutput, args: &Args) -> Output {
     let mut query = Query::since(args.cursor.unwrap_or(0)).at_most(max_bytes);
     query.eval = args.eval.map(Some);
     query = match args.stream {
-        Some(stream) => query.only(stream.logged()),
+        Some(stream) => query.only_stream(stream.logged()),
         None => query.with_notes(),
     };
     let end = log.status().end;

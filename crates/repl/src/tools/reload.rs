@@ -9,7 +9,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::{budget, caller, ghci_only, stay, with_heartbeat};
+use super::{attach_connection, budget, caller, ghci_only, with_heartbeat};
 use crate::load::LoadRecord;
 use crate::profile::DriverKind;
 use crate::query;
@@ -80,7 +80,7 @@ impl Tool for Reload {
         if !is_python {
             ghci_only(&self.0, &handle)?;
         }
-        stay(&cx, &handle);
+        attach_connection(&cx, &handle);
         let mut notes = started.notes;
         let info = super::start::wait_for_start(&cx, &handle, wait).await?;
         if is_python {

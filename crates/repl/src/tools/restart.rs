@@ -9,7 +9,7 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::start::{self, Output};
-use super::{budget, caller, stay, with_heartbeat};
+use super::{attach_connection, budget, caller, with_heartbeat};
 use crate::error::ReplError;
 use crate::not_started::not_started;
 use crate::sessions::Repl;
@@ -64,7 +64,7 @@ impl Tool for Restart {
         };
         let (info, replayed) = with_heartbeat(&cx, "restarting", restart).await?;
         if let Ok(handle) = self.0.find(caller, args.session.as_deref()) {
-            stay(&cx, &handle);
+            attach_connection(&cx, &handle);
         }
         if !info.state.is_alive() {
             return Err(not_started(&info));

@@ -10,10 +10,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::{budget, caller, stay, with_heartbeat};
+use super::{attach_connection, budget, caller, with_heartbeat};
 use crate::not_started::not_started;
 use crate::result::Completion;
-use crate::running::Running;
+use crate::running_evaluation::Running;
 use crate::sandboxed::SandboxMode;
 use crate::session::{Handle, SessionError, SessionInfo, SessionState};
 use crate::sessions::{Repl, StartRequest};
@@ -98,7 +98,7 @@ impl Tool for Start {
             sandbox: args.sandbox,
         };
         let started = self.0.start(caller(&cx)?, request).await?;
-        stay(&cx, &started.handle);
+        attach_connection(&cx, &started.handle);
         let wait = budget(&cx, args.wait_ms, Duration::from_secs(30));
         let info = wait_for_start(&cx, &started.handle, wait).await?;
         Ok(output(info, started.fresh, started.notes))

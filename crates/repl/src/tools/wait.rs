@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
 
-use super::{budget, caller, stay, view, with_heartbeat};
+use super::{attach_connection, budget, caller, view, with_heartbeat};
 use crate::lenient::number;
 use crate::pictures;
 use crate::result::EvalResult;
@@ -47,7 +47,7 @@ impl Tool for Wait {
             Some(eval) => self.0.find_eval(caller(&cx)?, args.session.as_deref(), eval).await?,
             None => self.0.find(caller(&cx)?, args.session.as_deref())?,
         };
-        stay(&cx, &handle);
+        attach_connection(&cx, &handle);
         let wait = budget(&cx, args.wait_ms, Duration::from_secs(20));
         let view = view(caller(&cx)?, args.max_bytes);
         let answer = async { check_started(&handle, handle.wait_on(args.eval, wait, view).await).await };

@@ -72,7 +72,7 @@ impl Connection {
     }
 
     /// Waits until a message with this text was sent.
-    async fn hears(&self, text: &str) {
+    async fn wait_for_text(&self, text: &str) {
         let mut count = self.client.count.subscribe();
         let heard = async {
             while !self.client.sent.lock().expect("whole").iter().any(|sent| sent.contains(text)) {
@@ -80,12 +80,12 @@ impl Connection {
             }
         };
         if tokio::time::timeout(LONG, heard).await.is_err() {
-            panic!("{text:?} never came; there was {}", self.heard());
+            panic!("{text:?} never came; there was {}", self.all_text());
         }
     }
 
     /// Returns the messages since the last call.
-    fn heard(&self) -> String {
+    fn all_text(&self) -> String {
         std::mem::take(&mut *self.client.sent.lock().expect("whole")).join("\n")
     }
 }
@@ -97,21 +97,21 @@ async fn the_conversation() {
     assert_eq!(c.call("stop", json!({})).await, "GHCi is not running");
     assert_eq!(c.call("send", json!({"command": "1"})).await, "refused: GHCi is not running\nCall start first.");
     assert_eq!(c.call("start", json!({})).await, "Started GHCi");
-    assert_eq!(c.heard(), "ghci/started {}");
+    assert_eq!(c.all_text(), "ghci/started {}");
     assert_eq!(c.call("start", json!({})).await, "GHCi is already running");
     assert_eq!(c.call("status", json!({})).await, "GHCi is running");
     assert_eq!(c.call("listen", json!({})).await, "Listening for GHCi output...");
     assert_eq!(c.call("listen", json!({})).await, "Listening for GHCi output...");
     assert_eq!(c.call("send", json!({"command": ":t map"})).await, "Sent command: :t map");
-    c.hears("ghci> ").await;
+    c.wait_for_text("ghci> ").await;
     expect![[r#"
         ghci/command_sent {"command":":t map"}
         ghci/output {"text":"map :: (a -> b) -> [a] -> [b]","stream":"stdout"}
         ghci/output {"text":"ghci> ","stream":"stdout"}"#]]
-    .assert_eq(&c.heard());
+    .assert_eq(&c.all_text());
     c.call("send", json!({"command": "putStr \"a\\nb\" >> System.IO.hPutStrLn System.IO.stderr \"e\""})).await;
-    c.hears("ghci> ").await;
-    let heard = c.heard();
+    c.wait_for_text("ghci> ").await;
+    let heard = c.all_text();
     for line in
         [r#"{"text":"a","stream":"stdout"}"#, r#"{"text":"b","stream":"stdout"}"#, r#"{"text":"e","stream":"stderr"}"#]
     {
@@ -120,16 +120,16 @@ async fn the_conversation() {
     assert_eq!(c.call("stop", json!({})).await, "Stopped GHCi");
     assert_eq!(c.call("status", json!({})).await, "GHCi is not running");
     // Output of the next session of that name is sent too.
-    c.heard();
+    c.all_text();
     assert_eq!(c.call("start", json!({})).await, "Started GHCi");
     c.call("send", json!({"command": "2+3"})).await;
-    c.hears(r#"{"text":"5","stream":"stdout"}"#).await;
+    c.wait_for_text(r#"{"text":"5","stream":"stdout"}"#).await;
     c.call("send", json!({"command": ":quit"})).await;
     let handle = c.repl.find(&c.caller, None).expect("it is known");
     handle.watch().wait_for(|info| !info.state.is_alive()).await.expect("it ends");
     assert_eq!(c.call("status", json!({})).await, "GHCi process has terminated");
-    c.hears("Leaving GHCi.").await;
-    let heard = c.heard();
+    c.wait_for_text("Leaving GHCi.").await;
+    let heard = c.all_text();
     let after = heard.split("Leaving GHCi.").nth(1).unwrap_or_default();
     assert!(!after.contains("ghci> "), "no prompt of a GHCi that is gone: {heard}");
     c.repl.shutdown().await;
@@ -177,7 +177,7 @@ async fn listening_first_and_in_a_session_of_another_language() {
     c.call("listen", json!({"session": "later"})).await;
     c.call("start", json!({"session": "later"})).await;
     c.call("send", json!({"session": "later", "command": "6*7"})).await;
-    c.hears(r#"{"text":"42","stream":"stdout","session":"later"}"#).await;
+    c.wait_for_text(r#"{"text":"42","stream":"stdout","session":"later"}"#).await;
     let other = StartRequest { session: Some("sh".into()), profile: Some("bash".into()), ..StartRequest::default() };
     c.repl.start(&c.caller, other).await.expect("bash starts");
     let refused = c.call("send", json!({"session": "sh", "command": "rm x"})).await;

@@ -152,7 +152,7 @@ impl Shared {
         let reply = request.as_ref().map(|request| self.script.reply(request));
         let response = match (&request, &reply) {
             (Some(request), Some(reply)) => protocols::response(request, reply),
-            _ => besides(&incoming.method, path),
+            _ => answer_other(&incoming.method, path),
         };
         let exchange = Exchange { method: incoming.method, path: incoming.path, body, request, reply };
         if self.keep(exchange) { response } else { Response::error(503, "the record holds 4096 requests and is full") }
@@ -173,7 +173,7 @@ impl Shared {
 }
 
 /// Answers requests that generate nothing.
-fn besides(method: &str, path: &str) -> Response {
+fn answer_other(method: &str, path: &str) -> Response {
     let last = path.rsplit('/').next().unwrap_or_default();
     match (method, last) {
         ("POST", "count_tokens") => Response::json(&json!({ "input_tokens": 1 })),

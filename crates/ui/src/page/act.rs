@@ -5,14 +5,14 @@ use std::sync::Arc;
 
 use client::control::ControlError;
 use hyper::StatusCode;
-use project::rooms::Room;
+use project::dashboard::Room;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::Site;
+use super::admission::Refusal;
 use super::daemon::Daemon;
 use super::form;
-use super::gate::Refusal;
 use super::response::{Answer, html, refused, see};
 use super::route::Route;
 use super::show::{self, Filled, Loaded};

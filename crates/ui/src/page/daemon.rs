@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use client::Control;
 use client::control::ControlError;
-use project::rooms::Snapshot;
+use project::dashboard::Snapshot;
 use project::{Hello, Project};
 use serde_json::{Value, json};
 use tokio::sync::watch;

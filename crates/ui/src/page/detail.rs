@@ -1,13 +1,13 @@
 //! The pages of a single question, session, agent and conversation.
 
-use project::rooms::{MailRow, Room, SessionRow, Snapshot};
+use project::dashboard::{MailRow, Room, SessionRow, Snapshot};
 use project::{span, visible};
 use serde::Deserialize;
 use serde_json::Value;
 
+use super::dashboard::{View, name, state_class, stuck};
 use super::form;
 use super::html::{Html, el, line, link, notice, remark, text};
-use super::rooms::{View, name, state_class, stuck};
 use super::route::Route;
 use crate::form::{Draft, Field, Problem, Question, label};
 use crate::rows;

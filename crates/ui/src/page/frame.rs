@@ -1,10 +1,10 @@
 //! The frame around each page: title, navigation, notices; and the plain page of a refusal.
 
-use project::rooms::Room;
+use project::dashboard::Room;
 
-use super::gate::Refusal;
+use super::admission::Refusal;
+use super::dashboard::View;
 use super::html::{Html, el, line, notice};
-use super::rooms::View;
 use super::route::Route;
 
 /// The parts of a page that stay while it is open.

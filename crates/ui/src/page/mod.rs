@@ -1,19 +1,19 @@
 //! The page: what agents do and what waits for a person, in a browser on this machine.
 //!
-//! Modules, from the network inwards: `server.rs` (connections), `gate.rs` and `peer.rs` (who is admitted), `route.rs`
+//! Modules, from the network inwards: `server.rs` (connections), `admission.rs` and `peer.rs` (who is admitted), `route.rs`
 //! (addresses), `show.rs` (requests for pages, and their changes), `act.rs` (posted forms), `daemon.rs` (the daemon),
-//! `frame.rs`, `rooms.rs`, `detail.rs`, `form.rs`, `write.rs`, `table.rs` (the drawing), `html.rs` (the one place that escapes).
+//! `frame.rs`, `dashboard.rs`, `detail.rs`, `form.rs`, `write.rs`, `table.rs` (the drawing), `html.rs` (the one place that escapes).
 
 mod act;
+mod admission;
 mod daemon;
+mod dashboard;
 mod detail;
 mod form;
 mod frame;
-mod gate;
 mod html;
 mod peer;
 mod response;
-mod rooms;
 mod route;
 mod server;
 mod show;
@@ -27,8 +27,8 @@ use std::sync::{Arc, Mutex};
 use project::{Hello, Project};
 use tokio::sync::watch;
 
+use self::admission::Gate;
 use self::daemon::Daemon;
-use self::gate::Gate;
 
 /// A page that is not served yet.
 pub struct Page {

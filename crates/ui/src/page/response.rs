@@ -13,8 +13,8 @@ use hyper::header::{
 use hyper::{Response, StatusCode};
 use tokio::sync::mpsc;
 
+use super::admission::Refusal;
 use super::frame;
-use super::gate::Refusal;
 
 pub(super) type Answer = Response<Content>;
 

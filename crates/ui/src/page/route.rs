@@ -2,7 +2,7 @@
 //! folder.
 
 use form_urlencoded::{byte_serialize, parse};
-use project::rooms::Room;
+use project::dashboard::Room;
 
 /// A route of the page.
 #[derive(Debug, Clone, PartialEq, Eq)]

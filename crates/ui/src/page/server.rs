@@ -15,7 +15,7 @@ use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::Semaphore;
 
-use super::gate::{Admission, Refusal};
+use super::admission::{Admission, Refusal};
 use super::response::{Answer, html, refused, see};
 use super::route::Route;
 use super::{Site, act, frame, peer, show};

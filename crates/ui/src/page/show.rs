@@ -5,18 +5,18 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use bytes::Bytes;
 use hyper::StatusCode;
-use project::rooms::{Room, Snapshot};
+use project::dashboard::{Room, Snapshot};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
+use super::admission::Refusal;
 use super::daemon::{Daemon, LastState};
+use super::dashboard::View;
 use super::detail::{self, Output};
 use super::frame::Frame;
-use super::gate::Refusal;
 use super::html::{Html, el, line, notice};
 use super::response::{Answer, Content, content, html, refused};
-use super::rooms::View;
 use super::route::Route;
 use super::{Site, response, write};
 use crate::feed;

@@ -1,10 +1,10 @@
 //! The form in which the person writes a message to agents.
 
-use project::rooms::{AgentState, Room};
+use project::dashboard::{AgentState, Room};
 
+use super::dashboard::View;
 use super::detail;
 use super::html::{Html, button, el, hidden, typed};
-use super::rooms::View;
 use super::route::Route;
 use crate::letter::{EVERYONE, Letter, PRIORITIES};
 

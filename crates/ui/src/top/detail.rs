@@ -1,6 +1,6 @@
 //! The text of an open row.
 
-use project::rooms::Room;
+use project::dashboard::Room;
 use project::span;
 
 use super::state::{Detail, State};

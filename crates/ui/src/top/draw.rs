@@ -1,6 +1,6 @@
 //! Rendering of `hob top`: a pure function of the state.
 
-use project::rooms::{Room, Urgency};
+use project::dashboard::{Room, Urgency};
 use project::span;
 use ratatui::Frame;
 use ratatui::layout::{Position, Rect};

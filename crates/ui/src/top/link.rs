@@ -8,7 +8,7 @@ use std::thread;
 use client::Control;
 use client::control::ControlError;
 use project::Project;
-use project::rooms::{NEXT, Snapshot};
+use project::dashboard::{NEXT, Snapshot};
 use serde_json::{Value, json};
 
 use super::state::{Action, Event};

@@ -14,7 +14,7 @@ mod writing;
 use std::io;
 use std::path::PathBuf;
 
-use project::rooms::Room;
+use project::dashboard::Room;
 use project::{Project, journal};
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;

@@ -4,7 +4,7 @@
 use std::cell::Cell;
 use std::collections::{HashMap, HashSet};
 
-use project::rooms::{CallRow, Room, SessionRow, Snapshot};
+use project::dashboard::{CallRow, Room, SessionRow, Snapshot};
 use serde_json::{Value, json};
 
 use super::writing::{self, Writing};

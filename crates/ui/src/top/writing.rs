@@ -1,6 +1,6 @@
 //! The mode in which the person writes a message. Only Ctrl-S sends it.
 
-use project::rooms::Room;
+use project::dashboard::Room;
 
 use super::state::{Action, Detail, Mode, State};
 use crate::editor::Editor;

@@ -144,12 +144,12 @@ impl Instance {
                 Err(Errno::AGAIN | Errno::INTR) => continue,
                 Err(errno) => {
                     tracing::warn!(%errno, "the events of inotify cannot be read");
-                    return inbox.lost(epoch);
+                    return inbox.mark_lost(epoch);
                 }
             };
             let (watch, events) = (event.wd(), event.events());
             if events.contains(ReadFlags::QUEUE_OVERFLOW) {
-                inbox.lost(epoch);
+                inbox.mark_lost(epoch);
             } else if cookie == Some(watch) {
                 if events.contains(ReadFlags::MODIFY) {
                     inbox.cookie(epoch);

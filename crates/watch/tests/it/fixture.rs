@@ -60,11 +60,11 @@ impl Other {
             command.stdin(std::process::Stdio::piped()).stdout(std::process::Stdio::piped()).spawn().unwrap();
         let said = std::io::BufReader::new(child.stdout.take().unwrap()).lines();
         let mut other = Self { child, said };
-        assert_eq!(other.hear(), "watching");
+        assert_eq!(other.read_line(), "watching");
         other
     }
 
-    fn hear(&mut self) -> String {
+    fn read_line(&mut self) -> String {
         let mut said = self.said.by_ref().map(Result::unwrap);
         said.find_map(|line| line.strip_prefix("said: ").map(str::to_owned)).expect("the other process lives")
     }
@@ -73,7 +73,7 @@ impl Other {
     pub(crate) fn ask(&mut self, what: &str) -> String {
         use std::io::Write;
         writeln!(self.child.stdin.as_mut().unwrap(), "{what}").unwrap();
-        self.hear()
+        self.read_line()
     }
 
     pub(crate) fn signal(&self, signal: rustix::process::Signal) {

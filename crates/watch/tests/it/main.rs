@@ -9,5 +9,5 @@ mod fixture;
 mod hostile;
 mod limits;
 mod measures;
-mod places;
+mod replaced_directories;
 mod watching;

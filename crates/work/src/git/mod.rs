@@ -17,7 +17,7 @@ use serde::Serialize;
 pub use operation::{Operation, OperationKind};
 pub use porcelain::{Change, ChangeKind};
 
-use crate::around::Agent;
+use crate::other_parts::Agent;
 use crate::run::{NoAnswer, Reader, Runner};
 use crate::sources::{Source, State};
 
@@ -114,11 +114,11 @@ impl Git {
 ///
 /// # Errors
 /// Returns the reason why git has no answer, and the fix.
-pub async fn look(directory: &Path, env: &BTreeMap<String, String>) -> Result<Git, Source> {
+pub async fn query(directory: &Path, env: &BTreeMap<String, String>) -> Result<Git, Source> {
     look_with_base(directory, env, None).await
 }
 
-/// Like [`look`], with `base` as the base branch if it exists.
+/// Like [`query`], with `base` as the base branch if it exists.
 pub(crate) async fn look_with_base(
     directory: &Path,
     env: &BTreeMap<String, String>,

@@ -173,7 +173,7 @@ impl Config {
     }
 
     /// Returns the settings of the repository's own configuration, which may come with a checkout.
-    pub fn own(&self) -> impl Iterator<Item = (&str, &str)> {
+    pub fn repository_settings(&self) -> impl Iterator<Item = (&str, &str)> {
         let is_own = |scope: &str| matches!(scope, "local" | "worktree");
         self.0.iter().filter(move |(scope, ..)| is_own(scope)).map(|(_, name, value)| (name.as_str(), value.as_str()))
     }

@@ -44,11 +44,11 @@ pub(super) fn push_target(config: &Config, branch: &str) -> Option<Pushed> {
     let other =
         merge.and_then(|merge| merge.strip_prefix("refs/heads/")).filter(|_| by_upstream && follows == Some(remote));
     let head = other.unwrap_or(branch).to_owned();
-    Some(Pushed { remote: remote.to_owned(), address: address(&instead(config, url)), head, pull })
+    Some(Pushed { remote: remote.to_owned(), address: address(&rewrite_url(config, url)), head, pull })
 }
 
 /// Rewrites an address as git would (git-config, `url.<base>.insteadOf`).
-fn instead(config: &Config, url: &str) -> String {
+fn rewrite_url(config: &Config, url: &str) -> String {
     let rules = config.named("url.", ".insteadof").filter(|(_, from)| !from.is_empty() && url.starts_with(from));
     match rules.max_by_key(|(_, from)| from.len()) {
         Some((base, from)) => format!("{base}{}", &url[from.len()..]),

@@ -14,7 +14,7 @@ use serde::Serialize;
 use crate::gh::{Gh, Variable};
 use crate::git::Git;
 use crate::git::remote::{Address, Pushed};
-use crate::kept::{Cache, Wish};
+use crate::network_cache::{Cache, Wish};
 use crate::sources::{Source, State};
 use crate::tracker::Issue;
 
@@ -151,7 +151,7 @@ struct Lookup {
 impl Pulls {
     /// Returns the pull request of the current branch.
     pub(crate) async fn get(&self, git: &Git, gh: &Gh, wish: Wish) -> (Option<Pull>, Source) {
-        let (pushed, address) = match place(git, gh) {
+        let (pushed, address) = match push_target(git, gh) {
             Ok(place) => place,
             Err(source) => return (None, source),
         };
@@ -168,13 +168,13 @@ impl Pulls {
 
     /// Returns the cached pull request, without a query.
     pub(crate) fn peek(&self, git: &Git, gh: &Gh) -> Option<Pull> {
-        let (pushed, _) = place(git, gh).ok()?;
+        let (pushed, _) = push_target(git, gh).ok()?;
         self.0.peek(&Key { pushed: pushed.clone(), commit: git.head.clone(), login: gh.login() })?.pull
     }
 }
 
 /// Returns the push target on a server that may be queried, or the reason why not.
-fn place<'a>(git: &'a Git, gh: &Gh) -> Result<(&'a Pushed, &'a Address), Source> {
+fn push_target<'a>(git: &'a Git, gh: &Gh) -> Result<(&'a Pushed, &'a Address), Source> {
     let absent = |detail: &str, next: Option<&str>| Source::missing(State::Absent, detail, next);
     let Some(branch) = git.work_branch() else {
         return Err(absent("HEAD is detached", Some("`git switch BRANCH` checks out a branch.")));

@@ -12,7 +12,7 @@ use mcp::tool::{AnyTool, Tool, tool};
 pub use work_brief::NoteView;
 pub(crate) use work_brief::{keep, render_target};
 
-use crate::gather::Work;
+use crate::state::Work;
 
 /// The tools in a connection's default list.
 pub const CORE: &[&str] = &[work_brief::WorkBrief::NAME, work_status::WorkStatus::NAME];

@@ -11,13 +11,13 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use crate::changed::Changed;
-use crate::gather::Work;
+use crate::changes::Changed;
 use crate::git::Git;
-use crate::kept::Wish;
+use crate::network_cache::Wish;
 use crate::pull::{self, Pull};
 use crate::sources::Source;
-use crate::standing::{Sections, StatusQuery};
+use crate::state::Work;
+use crate::status::{Sections, StatusQuery};
 use crate::tracker::Issue;
 
 /// Shows the issue of your branch, your worktree, uncommitted changes and the pull request.
@@ -79,7 +79,7 @@ impl WorktreeInfo {
 
 async fn answer(work: &Work, cx: &Context, bead_id: Option<&str>, sync: bool) -> Result<Output, ToolError> {
     let caller = cx.caller::<Caller>().ok_or_else(|| ToolError::internal("a call without a caller"))?;
-    work.heard_of(caller, true);
+    work.confirm_delivery(caller, true);
     let synced = if sync { work.sync(caller).await } else { BTreeMap::new() };
     let wanted = StatusQuery {
         sections: Sections { pull: true, issue: true, worktrees: false },
@@ -87,7 +87,7 @@ async fn answer(work: &Work, cx: &Context, bead_id: Option<&str>, sync: bool) ->
         wish: Wish { fresh: sync, wait: pull::WAIT },
         is_a_call: true,
     };
-    let mut standing = work.standing(caller, wanted).await;
+    let mut standing = work.collect_status(caller, wanted).await;
     standing.sources.extend(synced);
     let git = standing.git.ok();
     Ok(Output {

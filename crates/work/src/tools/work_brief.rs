@@ -8,12 +8,12 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use crate::around::{Agent, Waiting};
 use crate::briefing::Moment;
-use crate::gather::Work;
 use crate::git::source_of;
 use crate::notes::{NOTE_MAX, Note, NoteTarget};
+use crate::other_parts::{Agent, Waiting};
 use crate::sources::Source;
+use crate::state::Work;
 use crate::tracker::Issue;
 
 /// Summarizes your work on one screen. At `start`: what is in progress, the last agent's note and pending items. At `end`:
@@ -95,7 +95,7 @@ impl Tool for WorkBrief {
     async fn call(&self, cx: Context, args: Args) -> Result<Output, ToolError> {
         let caller = cx.caller::<Caller>().ok_or_else(|| ToolError::internal("a call without a caller"))?;
         let work = &self.0;
-        work.heard_of(caller, true);
+        work.confirm_delivery(caller, true);
         let kept_for = match (args.at, &args.note) {
             (At::Start, Some(_)) => {
                 return Err(ToolError::user("`note` is only allowed with `at`: `end`.")

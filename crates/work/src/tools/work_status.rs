@@ -11,16 +11,16 @@ use serde_json::json;
 
 use super::work_brief::NoteView;
 use crate::brief::{barred, quoted};
-use crate::changed::Changed;
-use crate::gather::Work;
+use crate::changes::Changed;
 use crate::git::{Git, Worktree};
-use crate::kept::Wish;
+use crate::network_cache::Wish;
 use crate::notes::NOTE_MAX;
 use crate::pull::{self, Pull};
+use crate::rendering;
 use crate::sources::{Source, State};
-use crate::standing::{Sections, Status, StatusQuery};
+use crate::state::Work;
+use crate::status::{Sections, Status, StatusQuery};
 use crate::tracker::Issue;
-use crate::words;
 
 /// Shows branch, base, unfinished operations, changed files, pull request and issue of your worktree in one call, and the
 /// changes since your last call. Gives the reason why a part is missing.
@@ -102,7 +102,7 @@ impl Tool for WorkStatus {
 
 /// Collects the requested sections.
 pub(super) async fn answer(work: &Work, caller: &Caller, args: &Args) -> Result<Output, ToolError> {
-    work.heard_of(caller, true);
+    work.confirm_delivery(caller, true);
     let named = |section| args.sections.contains(&section);
     let wants = |section| named(section) || (args.sections.is_empty() && usual(section));
     let sections = Sections {
@@ -112,7 +112,7 @@ pub(super) async fn answer(work: &Work, caller: &Caller, args: &Args) -> Result<
     };
     let wish = Wish { fresh: args.refresh, wait: pull::WAIT };
     let wanted = StatusQuery { sections, issue: args.issue.as_deref(), wish, is_a_call: true };
-    let Status { git, pull, issue, worktrees, mut sources, changed, .. } = work.standing(caller, wanted).await;
+    let Status { git, pull, issue, worktrees, mut sources, changed, .. } = work.collect_status(caller, wanted).await;
     let mut output = Output { pull, issue, worktrees, changed, ..Output::default() };
     if wants(Section::Git) {
         output.git = git.ok()
@@ -154,12 +154,12 @@ fn usual(section: Section) -> bool {
 pub(super) fn render(output: &Output) -> String {
     let mut text: Vec<String> =
         output.changed.iter().map(|changed| format!("changed, {}: {}", changed.part, changed.text)).collect();
-    text.extend(output.git.as_ref().map(words::lines).unwrap_or_default());
+    text.extend(output.git.as_ref().map(rendering::lines).unwrap_or_default());
     let now_s = project::journal::now() / 1000;
-    text.extend(output.worktrees.iter().flatten().map(|worktree| words::worktree(worktree, now_s)));
-    text.extend(output.pull.iter().flat_map(words::pull));
+    text.extend(output.worktrees.iter().flatten().map(|worktree| rendering::worktree(worktree, now_s)));
+    text.extend(output.pull.iter().flat_map(rendering::pull));
     if let Some(issue) = &output.issue {
-        text.extend(words::issue(issue));
+        text.extend(rendering::issue(issue));
         text.extend(barred(&issue.description, DESCRIPTION));
     }
     for note in output.notes.iter().flatten() {

@@ -7,7 +7,7 @@ use project::Caller;
 use serde_json::json;
 
 use super::work_status::{Output, Section, answer, render};
-use crate::gather::Work;
+use crate::state::Work;
 
 /// Fetches from git's remotes and the issue tracker, then answers like work_status. Merges, rebases and checks out nothing.
 #[derive(Debug, Default, serde::Deserialize, schemars::JsonSchema)]

@@ -95,7 +95,7 @@ impl Beads {
     /// Returns an issue by id, unless it was deleted.
     pub fn issue(&self, id: &str) -> Option<Issue> {
         let line = &self.issues[*self.by_id.get(id)?];
-        (line.status.as_deref() != Some("tombstone")).then(|| self.whole(line))
+        (line.status.as_deref() != Some("tombstone")).then(|| self.full_issue(line))
     }
 
     /// Returns the ids of all issues that were not deleted.
@@ -109,13 +109,13 @@ impl Beads {
         let is_open = |line: &&Line| line.status.as_deref().unwrap_or("open") == "open";
         // An epic is completed through its parts.
         let open = self.issues.iter().filter(is_open).filter(|line| line.issue_type.as_deref() != Some("epic"));
-        let mut ready: Vec<&Line> = open.filter(|line| self.whole(line).blockers().next().is_none()).collect();
+        let mut ready: Vec<&Line> = open.filter(|line| self.full_issue(line).blockers().next().is_none()).collect();
         ready.sort_by_key(|line| (line.priority.unwrap_or(2), line.created_at.clone(), line.id.clone()));
         ready.truncate(most);
-        ready.into_iter().map(|line| self.whole(line)).collect()
+        ready.into_iter().map(|line| self.full_issue(line)).collect()
     }
 
-    fn whole(&self, line: &Line) -> Issue {
+    fn full_issue(&self, line: &Line) -> Issue {
         let related = |id: &str, kind: &str| {
             let known = self.by_id.get(id).map(|index| &self.issues[*index]);
             Related {

@@ -8,13 +8,13 @@ use mcp::tool::nearest;
 use project::visible;
 
 use super::beads::{self, Beads};
-use super::of_branch::{self, Pattern};
+use super::branch_issue::{self, Pattern};
 use super::program::{Listing, Programs};
 use super::{Issue, github};
 use crate::gh::Gh;
 use crate::git::Git;
 use crate::git::remote::Address;
-use crate::kept::Wish;
+use crate::network_cache::Wish;
 use crate::run::Runner;
 use crate::sources::{Source, State};
 
@@ -119,9 +119,9 @@ impl Trackers {
         }
         let branch = question.git.and_then(|git| git.work_branch()).unwrap_or_default();
         let ids = known.as_ref().map_or_else(Vec::new, LocalIssues::ids);
-        let named = of_branch::candidates(branch, question.patterns, ids.into_iter());
+        let named = branch_issue::candidates(branch, question.patterns, ids.into_iter());
         let address = address(&question);
-        let numbers = address.map_or_else(Vec::new, |_| of_branch::numbers(branch, question.patterns));
+        let numbers = address.map_or_else(Vec::new, |_| branch_issue::numbers(branch, question.patterns));
         match (named.as_slice(), numbers.as_slice(), address, &known) {
             ([id], [], _, Some(known)) => match known.issue(&asked, id, &source).await {
                 Some((issue, source)) => Answer { issue, ..Answer::none(source) },

@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::{Issue, Related};
 use crate::gh::{Gh, Variable};
 use crate::git::remote::Address;
-use crate::kept::{Cache, Wish};
+use crate::network_cache::{Cache, Wish};
 use crate::sources::{Source, State};
 
 /// The fields of an issue that are requested.

@@ -1,12 +1,12 @@
 //! Issues, and which of them a branch is about.
 //!
 //! `beads.rs` parses the tracker's file in the repository, `program.rs` runs the tracker's program if its data is more
-//! recent, and `github.rs` queries GitHub. `of_branch.rs` finds the issue in a branch name, and `find.rs` chooses one.
+//! recent, and `github.rs` queries GitHub. `branch_issue.rs` finds the issue in a branch name, and `find.rs` chooses one.
 
 pub mod beads;
+pub mod branch_issue;
 mod find;
 pub(crate) mod github;
-pub mod of_branch;
 mod program;
 
 pub(crate) use find::{Question, Trackers};

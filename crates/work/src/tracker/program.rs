@@ -200,7 +200,7 @@ impl Listing {
         }
         let shown =
             issues_of(&answer.stdout).map_err(|error| failed(program, &format!("`{program} show --json`: {error}")))?;
-        let issue = shown.into_iter().find(|shown| shown.id == id).map(|shown| self.whole(shown));
+        let issue = shown.into_iter().find(|shown| shown.id == id).map(|shown| self.full_issue(shown));
         if let Some(issue) = &issue {
             self.whole.lock().insert(id.to_owned(), issue.clone());
         }
@@ -216,10 +216,10 @@ impl Listing {
         let is_work = |shown: &ListedIssue| {
             self.issues.get(&shown.id).and_then(|known| known.issue_type.as_deref()) != Some("epic")
         };
-        shown.into_iter().filter(is_work).take(most).map(|shown| self.whole(shown)).collect()
+        shown.into_iter().filter(is_work).take(most).map(|shown| self.full_issue(shown)).collect()
     }
 
-    fn whole(&self, shown: ListedIssue) -> Issue {
+    fn full_issue(&self, shown: ListedIssue) -> Issue {
         let related = |beside: ListedRelation| {
             let known = self.issues.get(&beside.id);
             Related {

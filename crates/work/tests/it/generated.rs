@@ -143,7 +143,7 @@ fn operate(repository: &Repository, random: &mut Random) {
 
 /// Compares the answer with git's plumbing, and returns the features that the repository had.
 fn compare(repository: &Repository, seed: u64) -> Vec<&'static str> {
-    let git = repository.look().unwrap_or_else(|source| panic!("repository {seed}: {source:?}"));
+    let git = repository.query().unwrap_or_else(|source| panic!("repository {seed}: {source:?}"));
     let said = |args: &[&str]| repository.git_text(args).filter(|said| !said.is_empty());
     let is = |what: &str, found: &dyn std::fmt::Debug, expected: &dyn std::fmt::Debug| {
         assert_eq!(format!("{found:?}"), format!("{expected:?}"), "repository {seed}: {what}");

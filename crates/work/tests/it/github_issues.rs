@@ -4,9 +4,9 @@ use expect_test::expect;
 use serde_json::{Value, json};
 use testkit::github::{connection, issue};
 use work::WorkSettings;
-use work::tracker::of_branch::Pattern;
+use work::tracker::branch_issue::Pattern;
 
-use crate::here::{Here, work_of};
+use crate::fixture::{Here, work_of};
 
 fn issue_of(here: &Here, branch: &str) -> (Value, String) {
     here.repository.git(&["switch", "-q", "-C", branch]);

@@ -9,7 +9,7 @@ use serde_json::json;
 use testkit::has_program;
 use work::{Moment, WorkSettings};
 
-use crate::here::{call, program, work_of};
+use crate::fixture::{call, program, work_of};
 use crate::repository::{Repository, runtime};
 
 /// A setting that would run EVIL, a script in the worktree.
@@ -166,7 +166,7 @@ fn nothing_that_a_repository_names_runs_for_a_question() {
         // The file's time is new, so git has to read it.
         sh(&repository, "touch -d @1 a.txt");
         let before = snapshot(&repository);
-        let git = repository.look();
+        let git = repository.query();
         let work = work_of(&repository, WorkSettings::default());
         let mut caller = testkit::caller(&repository.root(), "ann");
         (caller.env, caller.run) = (repository.env(), Some("run".to_owned()));

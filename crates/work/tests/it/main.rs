@@ -1,10 +1,10 @@
 //! The reported state of a worktree, compared with git's plumbing and the real `gh`.
 
 mod absent;
-mod beside;
+mod concurrent_commits;
+mod fixture;
 mod generated;
 mod github_issues;
-mod here;
 mod hostile;
 mod issues;
 mod listing;

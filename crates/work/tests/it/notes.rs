@@ -26,7 +26,7 @@ struct Here {
     notes: Notes,
 }
 
-fn here() -> Here {
+fn fixture() -> Here {
     let repository = Repository::new();
     let directory = repository.temp.path().join("notes");
     let prepare = || -> Box<dyn Fn() -> std::io::Result<()> + Send + Sync> { Box::new(|| Ok(())) };
@@ -54,7 +54,7 @@ fn a_run_is_shown_a_note_once() {
     if !has_program("git") {
         return;
     }
-    let here = here();
+    let here = fixture();
     let main = NoteTarget::Branch("main".to_owned());
     let [first, second] = ["first", "second"].map(|run| caller(&here.repository, run));
     here.notes.keep(&main, &first, "the parser is next", None).unwrap();
@@ -63,7 +63,7 @@ fn a_run_is_shown_a_note_once() {
     // Until delivery is confirmed, the answer may be lost.
     assert_eq!(here.notes.read(&main).unwrap()[0].read_by, Vec::<String>::new());
     assert!(here.brief_note(&second, Moment::Begin).is_some());
-    here.work.heard_of(&second, true);
+    here.work.confirm_delivery(&second, true);
     assert_eq!(here.notes.read(&main).unwrap()[0].read_by, ["second"]);
     assert_eq!(here.brief_note(&second, Moment::Begin), None);
     // A run that lost its context or asks again gets the note; other runs and branches are independent.
@@ -78,7 +78,7 @@ fn a_note_whose_answer_was_lost_is_shown_again() {
     if !has_program("git") {
         return;
     }
-    let here = here();
+    let here = fixture();
     let main = NoteTarget::Branch("main".to_owned());
     let mut second = caller(&here.repository, "second");
     here.notes.keep(&main, &caller(&here.repository, "first"), "text", None).unwrap();
@@ -86,7 +86,7 @@ fn a_note_whose_answer_was_lost_is_shown_again() {
     // Its front-end reconnects and reports that answers were lost.
     second.connection += 1;
     second.answers_lost = true;
-    here.work.heard_of(&second, true);
+    here.work.confirm_delivery(&second, true);
     assert!(here.brief_note(&second, Moment::Begin).is_some());
     assert_eq!(here.notes.read(&main).unwrap()[0].read_by, Vec::<String>::new());
 }
@@ -128,7 +128,7 @@ fn a_note_left_in_a_rebase_or_bisect_belongs_to_the_branch() {
         ("a bisect", &["bisect", "start", "HEAD", "HEAD~3"]),
     ];
     for (name, begin) in begins {
-        let here = here();
+        let here = fixture();
         let git = |args: &[&str]| here.repository.git(args);
         let commit = |text: &str| {
             here.repository.write("a", text);
@@ -147,19 +147,19 @@ fn a_note_left_in_a_rebase_or_bisect_belongs_to_the_branch() {
         let _ = here.repository.try_git(&[&["-C", &linked][..], begin].concat());
         let mut caller = caller(&here.repository, "first");
         caller.worktree = PathBuf::from(&linked).canonicalize().unwrap();
-        let found = crate::repository::look(&caller.worktree, &here.repository.env()).unwrap();
+        let found = crate::repository::query_directory(&caller.worktree, &here.repository.env()).unwrap();
         assert_eq!((found.branch.as_deref(), found.work_branch()), (None, Some("topic/a")), "{name}");
         assert_eq!(found.base.as_deref(), Some("main"), "{name}");
         let cx = Context::detached(Arc::new(caller.clone()));
         runtime().block_on(async {
-            let call = crate::here::call(
+            let call = crate::fixture::call(
                 &here.work,
                 caller.clone(),
                 "work_brief",
                 serde_json::json!({"at": "end", "note": "x is next"}),
             );
             call.await;
-            let facts = work::for_rules::look(&caller.worktree, &here.repository.env()).await;
+            let facts = work::rule_facts::query_facts(&caller.worktree, &here.repository.env()).await;
             assert_eq!(facts.get("work.branch").map(String::as_str), Some("topic/a"), "{name}");
         });
         drop(cx);
@@ -173,10 +173,10 @@ fn a_rebase_of_a_detached_head_belongs_to_no_branch() {
     if !has_program("git") {
         return;
     }
-    let here = here();
+    let here = fixture();
     here.repository.git(&["commit", "-q", "--allow-empty", "-m", "First"]);
     here.repository.git(&["checkout", "-q", "--detach"]);
     std::fs::create_dir(here.repository.root().join(".git/rebase-merge")).unwrap();
     here.repository.write(".git/rebase-merge/head-name", "detached HEAD\n");
-    assert_eq!(here.repository.look().unwrap().work_branch(), None);
+    assert_eq!(here.repository.query().unwrap().work_branch(), None);
 }

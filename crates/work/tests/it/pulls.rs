@@ -4,7 +4,7 @@ use expect_test::expect;
 use serde_json::{Value, json};
 use testkit::github::{TOKEN, commits, connection, issue};
 
-use crate::here::Here;
+use crate::fixture::Here;
 
 #[test]
 fn an_open_one_with_all_that_is_known_of_it() {
@@ -204,7 +204,7 @@ fn fifty_who_ask_at_once_in_ten_worktrees_are_one_question_per_branch() {
     let said = here.in_runtime(async {
         let calls = callers.into_iter().map(|caller| {
             let work = here.work.clone();
-            tokio::spawn(async move { crate::here::call(&work, caller, "work_status", json!({})).await })
+            tokio::spawn(async move { crate::fixture::call(&work, caller, "work_status", json!({})).await })
         });
         let calls: Vec<_> = calls.collect();
         let mut said = Vec::new();

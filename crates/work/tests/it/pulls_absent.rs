@@ -6,7 +6,7 @@ use expect_test::{Expect, expect};
 use serde_json::json;
 use testkit::github::{Behaviour, TOKEN};
 
-use crate::here::{Here, find_program, program};
+use crate::fixture::{Here, find_program, program};
 
 /// Checks the sources of git and of the pull request; each answer arrives within the GitHub timeout.
 fn check(here: &Here, expected: Expect) {
@@ -22,7 +22,7 @@ fn check(here: &Here, expected: Expect) {
     }
 }
 
-fn says(status: u16, headers: &[(&str, &str)], body: &str) -> Behaviour {
+fn respond(status: u16, headers: &[(&str, &str)], body: &str) -> Behaviour {
     let headers = headers.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
     Behaviour::Says(status, headers, body.to_owned())
 }
@@ -62,10 +62,10 @@ fn gh_with_a_login_that_does_not_hold_any_more() {
 fn gh_rate_limited() {
     let Some(here) = Here::new() else { return };
     let message = r#"{"message":"API rate limit exceeded for user ID 1."}"#;
-    here.github.behave(says(403, &[("X-RateLimit-Remaining", "0"), ("Retry-After", "90")], message));
+    here.github.behave(respond(403, &[("X-RateLimit-Remaining", "0"), ("Retry-After", "90")], message));
     check(&here, expect!["rate_limited: github.com reports that the rate limit is reached. Call again in 2 min."]);
     let body = r#"{"errors":[{"type":"RATE_LIMITED","message":"API rate limit exceeded"}]}"#;
-    here.github.behave(says(200, &[], body));
+    here.github.behave(respond(200, &[], body));
     check(&here, expect!["rate_limited: github.com reports that the rate limit is reached. Call again later."]);
     // No query is repeated in the meantime.
     let before = here.github.requests().len();
@@ -76,7 +76,7 @@ fn gh_rate_limited() {
 #[test]
 fn gh_forbidden() {
     let Some(here) = Here::new() else { return };
-    here.github.behave(says(403, &[], r#"{"message":"Resource protected by organization SAML enforcement."}"#));
+    here.github.behave(respond(403, &[], r#"{"message":"Resource protected by organization SAML enforcement."}"#));
     check(
         &here,
         expect![
@@ -88,7 +88,7 @@ fn gh_forbidden() {
 #[test]
 fn gh_with_a_server_that_fails() {
     let Some(here) = Here::new() else { return };
-    here.github.behave(says(500, &[], "<html>Unicorn!</html>"));
+    here.github.behave(respond(500, &[], "<html>Unicorn!</html>"));
     check(
         &here,
         expect![
@@ -100,7 +100,7 @@ fn gh_with_a_server_that_fails() {
 #[test]
 fn gh_printing_garbage() {
     let Some(mut here) = Here::new() else { return };
-    here.github.behave(says(200, &[], "<<<\u{1b}[2Jgarbage"));
+    here.github.behave(respond(200, &[], "<<<\u{1b}[2Jgarbage"));
     check(&here, expect!["failed: github.com sent a malformed answer. `gh api user` shows what answers there."]);
     // A `gh` that is not the real program.
     let bin = here.repository.temp.path().join("bin");

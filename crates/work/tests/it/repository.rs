@@ -64,13 +64,13 @@ impl Repository {
         let _ = std::fs::write(path, text);
     }
 
-    pub(crate) fn look(&self) -> Result<Git, Source> {
-        look(&self.root(), &self.env())
+    pub(crate) fn query(&self) -> Result<Git, Source> {
+        query_directory(&self.root(), &self.env())
     }
 }
 
-pub(crate) fn look(directory: &Path, env: &BTreeMap<String, String>) -> Result<Git, Source> {
-    runtime().block_on(work::git::look(directory, env))
+pub(crate) fn query_directory(directory: &Path, env: &BTreeMap<String, String>) -> Result<Git, Source> {
+    runtime().block_on(work::git::query(directory, env))
 }
 
 pub(crate) fn runtime() -> tokio::runtime::Runtime {

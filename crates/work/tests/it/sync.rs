@@ -2,10 +2,10 @@
 
 use serde_json::{Value, json};
 
-use crate::here::{Here, program};
+use crate::fixture::{Here, program};
 
 /// Creates a `Here` whose origin is a bare repository with a commit pushed by another user.
-fn here() -> Option<Here> {
+fn fixture() -> Option<Here> {
     let here = Here::new()?;
     let git = |args: &[&str]| here.repository.git(args);
     git(&["clone", "-q", "--bare", ".", "../up.git"]);
@@ -22,7 +22,7 @@ fn here() -> Option<Here> {
 
 #[test]
 fn a_sync_fetches_and_no_more() {
-    let Some(here) = here() else { return };
+    let Some(here) = fixture() else { return };
     here.repository.write("a", "1\n");
     assert_eq!(here.status().value["git"]["behind_base"], 0);
     let before = |what: &[&str]| here.repository.git(what);
@@ -38,7 +38,7 @@ fn a_sync_fetches_and_no_more() {
 
 #[test]
 fn the_predecessors_fault_a_sync_that_fails_stops_everything() {
-    let Some(here) = here() else { return };
+    let Some(here) = fixture() else { return };
     here.repository.git(&["remote", "set-url", "origin", "../gone.git"]);
     let said = here.call("work_sync", json!({}));
     let source = said.source("fetch");
@@ -58,7 +58,7 @@ fn the_predecessors_fault_a_sync_that_fails_stops_everything() {
 
 #[test]
 fn what_a_repository_configures_for_fetches_does_not_run() {
-    let Some(here) = here() else { return };
+    let Some(here) = fixture() else { return };
     let ran = here.repository.temp.path().join("ran");
     let bin = here.repository.temp.path().join("evil");
     program(&bin, "evil", &format!("echo \"$0 $*\" >> {}", ran.display()));
@@ -85,7 +85,7 @@ fn what_a_repository_configures_for_fetches_does_not_run() {
 
 #[test]
 fn a_fetch_writes_below_refs_remotes_only() {
-    let Some(here) = here() else { return };
+    let Some(here) = fixture() else { return };
     here.repository.git(&["config", "--add", "remote.origin.fetch", "+refs/heads/*:refs/heads/*"]);
     let heads = || here.repository.git(&["for-each-ref", "refs/heads"]);
     let before = heads();
@@ -100,7 +100,7 @@ fn a_fetch_writes_below_refs_remotes_only() {
 
 #[test]
 fn a_fetch_over_ssh_has_the_callers_command_and_agent() {
-    let Some(mut here) = here() else { return };
+    let Some(mut here) = fixture() else { return };
     let said = here.repository.temp.path().join("said");
     let bin = here.repository.temp.path().join("ssh");
     program(
@@ -122,7 +122,7 @@ fn a_fetch_over_ssh_has_the_callers_command_and_agent() {
 
 #[test]
 fn the_tracker_pulls_by_the_command_that_it_has() {
-    let Some(mut here) = here() else { return };
+    let Some(mut here) = fixture() else { return };
     let bin = here.repository.temp.path().join("bin");
     let ran = here.repository.temp.path().join("ran");
     here.env.insert("PATH".to_owned(), format!("{}:{}", bin.display(), here.env["PATH"]));
@@ -170,7 +170,7 @@ fn a_fetch_writes_through_no_link() {
         ("a ref that stands for HEAD", "echo 'ref: HEAD' > .git/refs/remotes/origin/main"),
     ];
     for (name, script) in places {
-        let Some(here) = here() else { return };
+        let Some(here) = fixture() else { return };
         let out = here.repository.temp.path().join("out");
         std::fs::create_dir(&out).unwrap();
         std::fs::write(out.join("rc"), "# mine\n").unwrap();
@@ -199,7 +199,7 @@ fn a_fetch_writes_through_no_link() {
 
 #[test]
 fn a_linked_worktree_and_a_submodule_fetch_as_ever() {
-    let Some(here) = here() else { return };
+    let Some(here) = fixture() else { return };
     let git = |args: &[&str]| here.repository.git(args);
     git(&["worktree", "add", "-q", "../linked", "-b", "more"]);
     git(&["-c", "protocol.file.allow=always", "submodule", "--quiet", "add", "../up.git", "sub"]);
@@ -220,7 +220,7 @@ fn a_linked_worktree_and_a_submodule_fetch_as_ever() {
 
 #[test]
 fn no_setting_of_a_repository_leads_a_fetch_elsewhere() {
-    let Some(here) = here() else { return };
+    let Some(here) = fixture() else { return };
     let (ran, bin) = (here.repository.temp.path().join("ran"), here.repository.temp.path().join("evil"));
     program(&bin, "evil", &format!("echo \"$0 $*\" >> {}", ran.display()));
     program(
@@ -259,7 +259,7 @@ fn no_setting_of_a_repository_leads_a_fetch_elsewhere() {
 
 #[test]
 fn a_refused_fetch_asks_no_tracker() {
-    let Some(mut here) = here() else { return };
+    let Some(mut here) = fixture() else { return };
     let (bin, ran) = (here.repository.temp.path().join("bin"), here.repository.temp.path().join("ran"));
     here.env.insert("PATH".to_owned(), format!("{}:{}", bin.display(), here.env["PATH"]));
     here.repository.write(".beads/issues.jsonl", "");

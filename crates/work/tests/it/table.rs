@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use testkit::has_program;
 use work::{Work, WorkSettings};
 
-use crate::here::{Answer, call, find_program, program, work_of};
+use crate::fixture::{Answer, call, find_program, program, work_of};
 use crate::repository::{Repository, runtime};
 
 /// A repository without gh.

@@ -8,7 +8,7 @@ use testkit::has_program;
 use work::WorkSettings;
 use work::tracker::beads::Beads;
 
-use crate::here::{Answer, call, program, work_of};
+use crate::fixture::{Answer, call, program, work_of};
 use crate::repository::{Repository, runtime};
 
 fn fixtures(name: &str) -> PathBuf {

@@ -30,14 +30,20 @@ pub(super) fn asks(agent: &Agent, programs: &Programs<'_>) -> AskingResults {
     let shell = is_claude.then(|| in_its_shell(agent, programs));
     // Searching for tools is tested elsewhere, without a terminal.
     let dialog = (is_claude && (agent.before)(&[]).is_none()).then(|| dialogs::by_keys(agent, programs));
-    [Some(nobody(agent, programs)), Some(by_command(agent, programs)), Some(late(agent, programs)), shell, dialog]
+    [
+        Some(nobody(agent, programs)),
+        Some(by_command(agent, programs)),
+        Some(answer_after_timeout(agent, programs)),
+        shell,
+        dialog,
+    ]
 }
 
 /// No person watches: the result says so, and does not count as "no".
 fn nobody(agent: &Agent, programs: &Programs<'_>) -> Result<String> {
     let stage = Stage::new(programs)?;
     let results = play(agent, &stage, vec![confirm("ask", json!({}))], |_| Ok(()))?;
-    wants(&results, 0, "unavailable")?;
+    check_result(&results, 0, "unavailable")?;
     Ok("unavailable".to_owned())
 }
 
@@ -55,7 +61,7 @@ fn by_command(agent: &Agent, programs: &Programs<'_>) -> Result<String> {
         Ok(())
     })?;
     drop(watch);
-    wants(&results, 0, "confirmed: true")?;
+    check_result(&results, 0, "confirmed: true")?;
     // The dialog would have followed after 20 s.
     if took > Duration::from_secs(10) {
         bail!("it went on after {} s", took.as_secs());
@@ -64,7 +70,7 @@ fn by_command(agent: &Agent, programs: &Programs<'_>) -> Result<String> {
 }
 
 /// The call times out after a second. A later answer reaches the model with the next result, once.
-fn late(agent: &Agent, programs: &Programs<'_>) -> Result<String> {
+fn answer_after_timeout(agent: &Agent, programs: &Programs<'_>) -> Result<String> {
     let stage = Stage::new(programs)?;
     let watch = watch(&stage)?;
     let waits = "import os, time\nwhile not os.path.exists('answered'): time.sleep(0.05)\nprint('on')";
@@ -84,8 +90,8 @@ fn late(agent: &Agent, programs: &Programs<'_>) -> Result<String> {
         std::fs::write(stage.project().join("answered"), "").context("could not write a file of the project")
     })?;
     drop(watch);
-    wants(&results, 1, "timed_out")?;
-    wants(&results, 2, "Late answer: ")?;
+    check_result(&results, 1, "timed_out")?;
+    check_result(&results, 2, "Late answer: ")?;
     match results.iter().map(|(_, text)| text.matches(NOTE).count()).sum() {
         1 => Ok("once, with the next result".to_owned()),
         times => bail!("the answer reached the model {times} times"),
@@ -120,7 +126,8 @@ fn in_its_shell(agent: &Agent, programs: &Programs<'_>) -> Result<String> {
     let results = run(agent, &stage, &script, |_| Ok(()))?;
     let is_open = open(&stage)?;
     for (index, (what, _)) in tries.iter().enumerate() {
-        wants(&results, index + 1, "an agent must not answer for its person").with_context(|| (*what).to_owned())?;
+        check_result(&results, index + 1, "an agent must not answer for its person")
+            .with_context(|| (*what).to_owned())?;
     }
     if !is_open {
         bail!("the question was answered");
@@ -156,7 +163,7 @@ fn run(
     beside: impl FnOnce(&Stage<'_>) -> Result<()> + Send,
 ) -> Result<Vec<(usize, String)>> {
     let model = stage.model(turns)?;
-    let mut setting = (agent.setting)(&stage.place(stage.direct("")?, &model));
+    let mut setting = (agent.setting)(&stage.environment_for(stage.direct("")?, &model));
     // The agent has a separate tool for the shell.
     if let Some(allowed) = setting.args.iter_mut().find(|arg| *arg == "mcp__hob") {
         allowed.push_str(",Bash");
@@ -185,7 +192,7 @@ pub(super) fn answer(stage: &Stage<'_>) -> Result<()> {
     stdout_of(&mut command).map(drop).context("`hob answer` failed")
 }
 
-pub(super) fn wants(results: &[(usize, String)], task: usize, text: &str) -> Result<()> {
+pub(super) fn check_result(results: &[(usize, String)], task: usize, text: &str) -> Result<()> {
     let mut of_task = results.iter().filter(|(of, _)| *of == task);
     if of_task.any(|(_, result)| result.contains(text)) {
         Ok(())

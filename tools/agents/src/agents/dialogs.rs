@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use taskkit::until;
 use taskkit::workspace::succeeds;
 
-use super::asking::{NOTE, answer, confirm, open, wants, watch};
+use super::asking::{NOTE, answer, check_result, confirm, open, watch};
 use super::kinds::{Agent, PROMPT, claude_at_a_terminal};
 use super::record;
 use super::stage::{Programs, Stage};
@@ -91,7 +91,7 @@ pub(super) fn by_keys(agent: &Agent, programs: &Programs<'_>) -> Result<String> 
     let tasks = tasks();
     let turns = turns(&tasks, agent.before, agent.call);
     let model = stage.model(&turns)?;
-    let place = stage.place(stage.direct(" ask")?, &model);
+    let place = stage.environment_for(stage.direct(" ask")?, &model);
     let setting = claude_at_a_terminal((agent.setting)(&place), &place);
     let terminal = Terminal::start(&stage, &stage.agent(agent, &setting)?)?;
     let done = answer_all(&stage, &terminal);
@@ -103,7 +103,7 @@ pub(super) fn by_keys(agent: &Agent, programs: &Programs<'_>) -> Result<String> 
     let results = results?;
     for (at, expected) in EXPECTED.iter().enumerate() {
         for text in *expected {
-            wants(&results, at, text)?;
+            check_result(&results, at, text)?;
         }
     }
     Ok("accepted: three tools, a form, after a restart; Escape; answered elsewhere".to_owned())

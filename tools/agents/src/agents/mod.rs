@@ -243,7 +243,7 @@ fn run_with(agent: &'static Agent, args: &str, programs: &Programs<'_>) -> Resul
     let turns = tasks::turns(&tasks, agent.before, agent.call);
     let stage = Stage::new(programs)?;
     let model = stage.model(&turns)?;
-    let place = stage.place(stage.recorded(args)?, &model);
+    let place = stage.environment_for(stage.recorded(args)?, &model);
     let setting = (agent.setting)(&place);
     let mut command = stage.agent(agent, &setting)?;
     let started = page::started(&setting, &command_line(&command), &programs.tools.node, programs.packages, &place);

@@ -122,7 +122,7 @@ fn play(host: &Host, agent: &Agent, programs: &Programs<'_>) -> Result<([f64; 2]
     };
     let turns = turns(&tasks, before, agent.call);
     let model = stage.model(&turns)?;
-    let setting = (agent.setting)(&stage.place(Server::Registered, &model));
+    let setting = (agent.setting)(&stage.environment_for(Server::Registered, &model));
     let mut command = stage.agent(agent, &setting)?;
     command.args(host.grants);
     trust(&stage)?;
@@ -170,7 +170,7 @@ fn trust(stage: &Stage<'_>) -> Result<()> {
 
 /// Returns a `PATH` with the tested hob, by which the plugin's launcher finds it.
 fn path_with_hob(stage: &Stage<'_>, programs: &Programs<'_>) -> Result<std::ffi::OsString> {
-    let dir = stage.outside().join("bin");
+    let dir = stage.parent_directory().join("bin");
     std::fs::create_dir(&dir)
         .and_then(|()| std::os::unix::fs::symlink(programs.hob, dir.join("hob")))
         .context("could not link hob")?;

@@ -51,7 +51,7 @@ impl<'a> Stage<'a> {
         self.outside.path().join("records")
     }
 
-    pub(super) fn place(&self, server: Server, model: &Model) -> Environment {
+    pub(super) fn environment_for(&self, server: Server, model: &Model) -> Environment {
         Environment {
             server,
             url: format!("http://127.0.0.1:{}", model.port),
@@ -124,11 +124,11 @@ impl<'a> Stage<'a> {
     }
 
     pub(super) fn home(&self) -> PathBuf {
-        self.outside().join("home")
+        self.parent_directory().join("home")
     }
 
     /// Returns the parent of the home, the temporary directory and related files.
-    pub(super) fn outside(&self) -> &Path {
+    pub(super) fn parent_directory(&self) -> &Path {
         self.outside.path()
     }
 

@@ -43,7 +43,7 @@ pub(super) fn registered(agent: &Agent, programs: &Programs<'_>) -> Result<Regis
     let (tasks, texts): (Vec<Task>, Vec<&str>) = expected.into_iter().unzip();
     let turns = turns(&tasks, agent.before, agent.call);
     let model = stage.model(&turns)?;
-    let mut command = stage.agent(agent, &(agent.setting)(&stage.place(Server::Registered, &model)))?;
+    let mut command = stage.agent(agent, &(agent.setting)(&stage.environment_for(Server::Registered, &model)))?;
     let init = ["init", "--agent", agent.installation.name];
     let said = stdout_of(&mut stage.hob(&init)?).context("`hob init` failed")?;
     let left = said.lines().filter_map(|line| line.strip_prefix("  ")).map(str::to_owned).collect();
@@ -87,7 +87,7 @@ pub(super) fn killed(agent: &Agent, programs: &Programs<'_>) -> Result<Vec<&'sta
         task("sleep", "repl_eval", json!({ "code": "import time; time.sleep(600)" })),
     ];
     let model = stage.model(&turns(&first, agent.before, agent.call))?;
-    let setting = (agent.setting)(&stage.place(stage.recorded("")?, &model));
+    let setting = (agent.setting)(&stage.environment_for(stage.recorded("")?, &model));
     let mut command = stage.agent(agent, &setting)?;
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     let mut child = KillOnDrop(command.spawn().context("could not start the agent")?);
@@ -149,7 +149,7 @@ fn played(agent: &Agent, stage: &Stage<'_>, server: Server, expected: Vec<Expect
     let (tasks, texts): (Vec<Task>, Vec<&str>) = expected.into_iter().unzip();
     let turns = turns(&tasks, agent.before, agent.call);
     let model = stage.model(&turns)?;
-    let place = stage.place(server, &model);
+    let place = stage.environment_for(server, &model);
     outcome(&tasks, &texts, &turns, model, &mut stage.agent(agent, &(agent.setting)(&place))?)
 }
 

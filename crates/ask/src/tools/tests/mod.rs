@@ -19,7 +19,7 @@ use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream, ReadHal
 use super::*;
 use crate::board::BoardOptions;
 use crate::question::{Event, Response, Via, rfc3339};
-use crate::{AskSettings, late};
+use crate::{AskSettings, take_late_answers};
 
 const MODERN: &str = "2026-07-28";
 
@@ -46,7 +46,7 @@ impl Fixture {
     }
 
     /// Simulates a crash and restart of the daemon.
-    fn again(&mut self) {
+    fn reconnect(&mut self) {
         self.board = board_in(self.dir.path().into());
         self.board.open_if_there();
     }
@@ -67,7 +67,7 @@ impl Fixture {
         let server =
             Server::new(ServerInfo::new("t", "1"), Arc::new(Registry::new([tools(&board), vec![watch]].concat())))
                 .seal_key([7; 32])
-                .beside(move |cx, _| late(&board, cx));
+                .result_prefix(move |cx, _| take_late_answers(&board, cx));
         let options = ConnectionOptions { caller: Arc::new(caller), ..ConnectionOptions::default() };
         tokio::spawn(async move {
             let (reader, writer) = split(theirs);
@@ -92,7 +92,7 @@ impl Fixture {
         self.board.change(id, Event::Answer { values, said }).unwrap();
     }
 
-    fn only(&self) -> String {
+    fn only_question_id(&self) -> String {
         let all = self.board.unsettled();
         assert_eq!(all.len(), 1);
         all[0].id.clone()
@@ -193,7 +193,7 @@ async fn an_absent_person_is_reported_at_once_and_does_not_mean_no() {
     let house = Fixture::new();
     let mut client = house.client("a", None).await;
     let result = client.call("confirm_action", delete()).await;
-    let (id, structured) = (house.only(), &result["structuredContent"]);
+    let (id, structured) = (house.only_question_id(), &result["structuredContent"]);
     assert_eq!(
         (&structured["status"], &structured["open"], &structured["confirmed"]),
         (&json!("unavailable"), &json!(true), &json!(false))
@@ -217,7 +217,7 @@ async fn a_late_answer_comes_beside_the_next_result_once() {
     let house = Fixture::new();
     let (mut client, mut stranger) = (house.client("a", None).await, house.client("b", None).await);
     client.call("confirm_action", delete()).await;
-    let id = house.only();
+    let id = house.only_question_id();
     house.answer(&id, json!({"confirm": true}));
     // Another run of the same worktree gets nothing, because the first is connected.
     assert_eq!(texts(&stranger.call("ask_list", json!({})).await), ["No questions."]);
@@ -242,7 +242,7 @@ async fn an_undelivered_answer_is_redelivered_and_marked() {
     let mut house = Fixture::new();
     let mut client = house.client("a", None).await;
     client.call("confirm_action", delete()).await;
-    house.answer(&house.only(), json!({"confirm": false}));
+    house.answer(&house.only_question_id(), json!({"confirm": false}));
     assert_eq!(texts(&client.call("ask_list", json!({})).await).len(), 2);
     drop(client);
     let mut client = house.client("a", None).await;
@@ -252,7 +252,7 @@ async fn an_undelivered_answer_is_redelivered_and_marked() {
     assert!(texts(&result)[0].contains("; redelivered: you may have seen this before"), "{result}");
     assert!(texts(&result)[0].contains("confirmed: false"), "{result}");
     // After a crash, the daemon cannot know whether the answer arrived.
-    house.again();
+    house.reconnect();
     let result = house.client("a", None).await.call("ask_list", json!({})).await;
     assert!(texts(&result)[0].contains("; redelivered"), "{result}");
 }
@@ -314,7 +314,7 @@ async fn an_answer_elsewhere_withdraws_the_dialog_and_a_wrong_one_is_asked_again
     client.reply(&dialog, json!({"action": "accept", "content": {"copies": "0"}})).await;
     let (dialog, params) = client.dialog().await;
     assert_eq!(params["message"], "The answer did not fit: `copies`: at least 1\n\nCopies?");
-    house.answer(&house.only(), json!({"copies": 3}));
+    house.answer(&house.only_question_id(), json!({"copies": 3}));
     let withdrawn = client.next(|message| message["method"] == "notifications/cancelled").await;
     assert_eq!(withdrawn["params"]["requestId"], dialog);
     let result = client.response(call).await;
@@ -340,7 +340,7 @@ async fn a_call_waits_no_longer_than_it_says() {
     client.reply(&dialog, json!({"action": "accept", "content": {"confirm": "yes"}})).await;
     // An equal call gets the same question.
     let again = client.begin("confirm_action", json!({"action": "Push?", "wait_s": 60})).await;
-    house.answer(&house.only(), json!({"confirm": true}));
+    house.answer(&house.only_question_id(), json!({"confirm": true}));
     let result = client.response(again).await["structuredContent"].clone();
     assert_eq!((&result["status"], &result["confirmed"]), (&json!("answered"), &json!(true)));
     let asked = client.call("confirm_action", json!({"action": "Merge?", "wait_s": 0})).await;
@@ -375,7 +375,7 @@ async fn a_newer_client_brings_the_answer_with_another_request() {
     // It also does after a crash. If another answer was first, that one is returned with its author.
     let result = client.call("confirm_action", delete()).await;
     let question = house.board.unsettled().into_iter().find(|question| question.is_open()).unwrap().id;
-    house.again();
+    house.reconnect();
     house.answer(&question, json!({"confirm": false}));
     let mut client = house.client("a", Some(MODERN)).await;
     let id = client.request("tools/call", call(&result["requestState"], json!({"confirm": "yes"}))).await;
@@ -392,7 +392,7 @@ async fn an_answer_elsewhere_comes_when_the_newer_dialog_closes() {
     let house = Fixture::new();
     let mut client = house.client("a", Some(MODERN)).await;
     let result = client.call("confirm_action", delete()).await;
-    house.answer(&house.only(), json!({"confirm": true}));
+    house.answer(&house.only_question_id(), json!({"confirm": true}));
     let responses = json!({"answer": {"action": "cancel"}});
     let retry = json!({"name": "confirm_action", "arguments": delete(), "requestState": result["requestState"], "inputResponses": responses});
     let id = client.request("tools/call", retry).await;
@@ -442,7 +442,7 @@ async fn waiting_listing_and_taking_back() {
     let house = Fixture::new();
     let mut client = house.client("a", None).await;
     client.call("select_option", json!({"prompt": "Which?", "options": [["a", "A"], {"id": "b"}], "wait_s": 0})).await;
-    let id = house.only();
+    let id = house.only_question_id();
     house.answer(&id, json!({"choice": "neither"}));
     let result = client.call("ask_wait", json!({})).await["structuredContent"].clone();
     assert_eq!((&result["selected"], &result["custom"]), (&json!("custom"), &json!("neither")));

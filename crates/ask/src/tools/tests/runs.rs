@@ -14,12 +14,12 @@ async fn confirm(house: &Fixture, run: &str) -> Value {
 async fn one_answer_confirms_one_of_a_hundred_runs() {
     let mut house = Fixture::new();
     confirm(&house, "run 0").await;
-    house.answer(&house.only(), json!({"confirm": true}));
+    house.answer(&house.only_question_id(), json!({"confirm": true}));
     let mut confirmed = Vec::new();
     for number in 0..100 {
         // Some runs meet a restarted daemon.
         if number % 30 == 1 {
-            house.again();
+            house.reconnect();
         }
         let mut client = house.client(&format!("run {number}"), None).await;
         for _ in 0..2 {
@@ -37,7 +37,7 @@ async fn one_answer_confirms_one_of_a_hundred_runs() {
 async fn another_run_hears_of_the_answer_as_history() {
     let mut house = Fixture::new();
     confirm(&house, "gone").await;
-    let id = house.only();
+    let id = house.only_question_id();
     let now = project::journal::now();
     let said = Response { by: "ann".to_owned(), via: Via::Command, at_ms: now, note: None };
     let values = serde_json::Map::from_iter([("confirm".to_owned(), json!(true))]);
@@ -49,7 +49,7 @@ async fn another_run_hears_of_the_answer_as_history() {
         let told =
             format!("History: an earlier run asked {id}, and ann said yes, with `hob answer`, at {}.", rfc3339(now));
         assert_eq!(result["earlier"], json!(told));
-        house.again();
+        house.reconnect();
     }
     let mut next = house.client("next", None).await;
     let read = next.call("ask_wait", json!({"question": id})).await;
@@ -69,10 +69,10 @@ async fn another_run_hears_of_the_answer_as_history() {
 async fn a_run_gets_its_answer_over_a_restart_and_once() {
     let mut house = Fixture::new();
     confirm(&house, "a").await;
-    let id = house.only();
-    house.again();
+    let id = house.only_question_id();
+    house.reconnect();
     house.answer(&id, json!({"confirm": true}));
-    house.again();
+    house.reconnect();
     // A concurrent run gets nothing, right after a daemon's start or later.
     assert_eq!(texts(&house.client("b", None).await.call("ask_list", json!({})).await).len(), 1);
     let mut own = house.client("a", None).await;
@@ -112,7 +112,7 @@ async fn a_script_continues_another_by_the_id_of_its_question_once() {
     let house = Fixture::new();
     let mut first = house.client_of(script("first"), None).await;
     first.call("confirm_action", json!({"action": "Deploy?", "wait_s": 0})).await;
-    let id = house.only();
+    let id = house.only_question_id();
     house.answer(&id, json!({"confirm": true}));
     drop(first);
     assert_eq!(house.board.counts(), (0, 1), "the answer waits for a script");
@@ -147,7 +147,7 @@ async fn a_script_and_a_caller_with_a_shared_token_do_not_continue_each_other() 
         let mut arguments = delete();
         arguments["wait_s"] = json!(0);
         house.client_of(asks, None).await.call("confirm_action", arguments).await;
-        let id = house.only();
+        let id = house.only_question_id();
         house.answer(&id, json!({"confirm": true}));
         for (caller, status) in [(other, "another_run"), (successor, "answered")] {
             let result = house.client_of(caller, None).await.call("ask_wait", json!({"question": id})).await;
@@ -164,7 +164,7 @@ async fn a_script_does_not_continue_another_that_waits_itself() {
     let mut first = house.client_of(script("first"), None).await;
     let call = first.begin("confirm_action", json!({"action": "Deploy?", "wait_s": 60})).await;
     until(|| house.board.unsettled().first().is_some_and(|question| house.board.is_awaited(question))).await;
-    let id = house.only();
+    let id = house.only_question_id();
     let mut second = house.client_of(script("second"), None).await;
     house.answer(&id, json!({"confirm": true}));
     // The question is answered, and the first script has not received the answer yet.
@@ -192,7 +192,7 @@ async fn one_answer_confirms_one_of_many_calls_at_once() {
         let mut arguments = delete();
         arguments["wait_s"] = json!(0);
         client.call("confirm_action", arguments.clone()).await;
-        let id = house.only();
+        let id = house.only_question_id();
         arguments["wait_s"] = json!(30);
         if tool == "ask_wait" {
             arguments = json!({"question": id, "wait_s": 30});
@@ -226,7 +226,7 @@ async fn the_status_counts_answers_that_somebody_can_take() {
         house.answer(&id, json!({"confirm": true}));
     }
     assert_eq!(house.board.counts(), (0, 1));
-    house.again();
+    house.reconnect();
     assert_eq!(house.board.counts(), (0, 1));
     assert_eq!(house.board.unsettled().len(), 1, "what nobody can take is settled");
     let mut here = house.client("here", None).await;

@@ -48,7 +48,7 @@ async fn the_journal_is_told_of_each_question() {
     let (house, told) = house(Dialogs::Auto);
     let mut client = house.client("a", None).await;
     client.call("confirm_action", delete()).await;
-    let id = house.only();
+    let id = house.only_question_id();
     house.board.change(&id, Event::Claim { via: Via::Terminal, at_ms: 1 }).unwrap();
     house.answer(&id, json!({"confirm": true}));
     assert_eq!(texts(&client.call("ask_list", json!({})).await).len(), 2);

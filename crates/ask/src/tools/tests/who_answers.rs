@@ -158,7 +158,7 @@ async fn forged_replies_and_tickets_answer_nothing() {
     let mut client = house.client_of(victim(Victim::Agent), Some("legacy")).await;
     client.begin("confirm_action", delete()).await;
     let (dialog, _) = client.dialog().await;
-    let id = house.only();
+    let id = house.only_question_id();
     for claim in CLAIMS {
         let mut other = house.client_of(claiming(claim), Some("legacy")).await;
         for forged in [dialog.clone(), json!(id), json!(1), json!(null)] {
@@ -173,8 +173,8 @@ async fn forged_replies_and_tickets_answer_nothing() {
     let mut house = Fixture::new();
     let mut client = house.client_of(victim(Victim::Agent), Some(MODERN)).await;
     let asked = client.call("confirm_action", delete()).await;
-    let id = house.only();
-    house.again();
+    let id = house.only_question_id();
+    house.reconnect();
     for claim in CLAIMS {
         let state = &asked["requestState"];
         let mut other = house.client_of(claiming(claim), Some(MODERN)).await;

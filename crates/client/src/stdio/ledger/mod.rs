@@ -10,12 +10,12 @@ use mcp::wire::{Envelope, Id, build, code};
 use project::HelloAck;
 
 use super::answers::{self, LossReason};
-use super::hand_outs::HandOuts;
 use super::handshake::Handshake;
 use super::lists::Changed;
 use super::peek::{self, Glance, Method};
 use super::questions::Questions;
 use super::repeat::Rules;
+use super::unconfirmed_deliveries::HandOuts;
 
 /// The number of times a request is sent to daemons that die over it.
 const DELIVERIES: u8 = 3;
@@ -196,7 +196,7 @@ impl Ledger {
 
     /// Handles a line from the daemon, without its newline.
     pub(super) fn daemon_said(&mut self, line: &[u8]) -> Verdict {
-        match peek::glance(line) {
+        match peek::classify_message(line) {
             Glance::Answer { id, failed } => self.answer(&id, failed, line),
             Glance::Batch(ids) => {
                 if let Some(seq) = ids.iter().find_map(|id| self.by_id.get(id).copied()) {
@@ -252,8 +252,8 @@ impl Ledger {
                 self.hand_outs.answered(seq, self.arrived, id, line, receipt);
             }
             self.handshake.answered(request.method, &asked, line);
-            if request.method == Method::Call && self.rules.lasts(&asked) {
-                self.handshake.lasts(asked);
+            if request.method == Method::Call && self.rules.changes_tools(&asked) {
+                self.handshake.record_lasting_call(asked);
             }
         }
         if apart { Verdict::ForwardApart } else { Verdict::Forward }
@@ -322,7 +322,7 @@ impl Ledger {
     }
 
     /// Records that the connection is lost, with any unwritten data. Returns lines for the agent.
-    pub(super) fn lost(&mut self) -> Vec<u8> {
+    pub(super) fn record_lost_connection(&mut self) -> Vec<u8> {
         self.connected = false;
         self.outbox = Vec::new();
         self.handshake.disconnected();
@@ -410,7 +410,7 @@ impl Ledger {
         };
         let mut lines = Vec::new();
         let (promised, subscribed) = self.handshake.promised();
-        changed.tell(&mut lines, promised, subscribed);
+        changed.write_announcements(&mut lines, promised, subscribed);
         for item in self.items.values() {
             if let Kind::Request(request) = &item.kind
                 && request.acknowledged

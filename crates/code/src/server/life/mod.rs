@@ -1,6 +1,6 @@
 //! One life of a server's program, from start to end.
 
-mod probing;
+mod probes;
 
 use std::collections::VecDeque;
 use std::path::PathBuf;
@@ -13,10 +13,10 @@ use process::probe::Prober;
 use serde_json::{Map, Value, json};
 use tokio::sync::{OwnedSemaphorePermit, mpsc, oneshot, watch};
 
-use self::probing::{ProbeOutcome, probe_outcome};
+use self::probes::{ProbeOutcome, probe_outcome};
 use super::actor::Actor;
-use super::canary::Probe;
 use super::documents::{Changed, Documents, back_dated, caught_up, read_again};
+use super::readiness::Probe;
 use super::start::{copied, initialize, keep_last, make_scratch, remove_scratch, short_version, spawn, widened};
 use super::state::Signals;
 use super::{Canary, Certainty, Document, Order, Session, State};
@@ -210,8 +210,8 @@ impl Life<'_> {
                     }
                 }
                 Happening::Heard(Event::Notification { method, params }) => {
-                    if self.signals.hear(&method, &params) {
-                        self.look();
+                    if self.signals.process_notification(&method, &params) {
+                        self.publish_state();
                     }
                 }
                 Happening::Exited | Happening::Heard(Event::Closed) => {
@@ -224,20 +224,20 @@ impl Life<'_> {
                     self.is_up = true;
                     self.starting = None;
                     self.since = Instant::now();
-                    let _ = self.tell("initialized", json!({})).await;
+                    let _ = self.send_notification("initialized", json!({})).await;
                     self.actor.show(State::Loading { percent: None }, |seen| seen.version = version);
                     if self.announces {
                         // Some servers (clangd) begin to load with the first document.
                         self.start_probe();
                     }
-                    self.look();
+                    self.publish_state();
                 }
                 Happening::Initialized(Err(problem)) => {
                     return Some(self.ended(&mut exit, problem.to_string()).await);
                 }
                 Happening::Probed(outcome) => self.finish_probe(outcome).await,
                 Happening::Tick => {
-                    self.look();
+                    self.publish_state();
                     if self.is_hung().await {
                         return Some(State::Hung { retry_in: None });
                     }
@@ -250,7 +250,7 @@ impl Life<'_> {
     }
 
     /// Sends a notification, but only while the server reads its input. Otherwise a hung server would go unnoticed.
-    async fn tell(&mut self, method: &'static str, params: Value) -> Result<(), Failure> {
+    async fn send_notification(&mut self, method: &'static str, params: Value) -> Result<(), Failure> {
         let after = self.actor.start.timing.hung_after;
         let deaf = Err(Failure::TimedOut { method, after });
         if self.is_deaf {
@@ -263,7 +263,7 @@ impl Life<'_> {
     }
 
     /// Updates the published state.
-    fn look(&mut self) {
+    fn publish_state(&mut self) {
         if !self.is_up {
             return;
         }
@@ -300,7 +300,7 @@ impl Life<'_> {
         if state == State::Ready && ready_since.elapsed() >= self.actor.start.timing.well_after {
             self.actor.is_well();
         }
-        let trouble = self.signals.trouble().map(str::to_owned);
+        let trouble = self.signals.load_failure().map(str::to_owned);
         self.actor.show(state, |seen| (seen.canary, seen.trouble) = (canary, trouble));
     }
 
@@ -322,10 +322,10 @@ impl Life<'_> {
         if self.is_outdated {
             return None;
         }
-        let told = self.documents.bring(&self.changed.with(documents).await);
-        let fresh = self.changed.among(&told);
+        let told = self.documents.open_notifications(&self.changed.with(documents).await);
+        let fresh = self.changed.uris_in(&told);
         for (method, params) in told {
-            self.tell(method, params).await.ok()?;
+            self.send_notification(method, params).await.ok()?;
         }
         self.caught_up = caught_up(&self.client, fresh, self.caught_up.clone());
         Some(Session {
@@ -371,14 +371,14 @@ impl Life<'_> {
             self.settled = Certainty::new(false);
         }
         let changes: Vec<Value> = files.iter().map(one).collect();
-        self.tell("workspace/didChangeWatchedFiles", json!({"changes": changes})).await?;
+        self.send_notification("workspace/didChangeWatchedFiles", json!({"changes": changes})).await?;
         let unopened: Vec<PathBuf> = of_family.into_iter().filter(|path| !self.documents.has(path)).collect();
         let mut told = tokio::task::spawn_blocking(move || read_again(unopened)).await.unwrap_or_default();
         if batch.changes.iter().any(|change| profile.is_included(&change.path)) {
             told.extend(self.documents.close_all());
         }
         for (method, params) in told {
-            self.tell(method, params).await?;
+            self.send_notification(method, params).await?;
         }
         Ok(())
     }

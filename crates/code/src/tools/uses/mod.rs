@@ -1,8 +1,8 @@
 //! Uses in the results of find_callers and find_uses: verified places first, then unverified ones.
 
+mod first_line;
 mod lines;
 mod receivers;
-mod sentence;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,13 +12,13 @@ use serde::Serialize;
 use self::receivers::{call, groups, has_receiver, is_call, with_places};
 use super::{JudgedAnswer, defined, display_path};
 use crate::answer::{Candidates, LineOptions, Site};
+use crate::completeness::Head;
 use crate::definition::Definition;
-use crate::head::Head;
 use crate::judgement::{Code, Unnamed, Verdict};
 use crate::syntax::{Class, Kind, Language};
+pub(super) use first_line::{reasons_with_advice, sentence};
 use lines::{lines, rest_line};
 pub(super) use receivers::Group;
-pub(super) use sentence::{sentence, why};
 
 /// The places of a file that have the same verdict and mean the same definition.
 #[derive(Debug, Serialize, JsonSchema)]
@@ -233,7 +233,7 @@ fn dispatches(one: &Definition) -> bool {
 }
 
 /// Returns how a place uses its definition; `None` if directly.
-pub(super) fn via(found: &Candidates, site: &Site, meant: Option<&Definition>) -> Option<&'static str> {
+pub(super) fn use_kind(found: &Candidates, site: &Site, meant: Option<&Definition>) -> Option<&'static str> {
     let is_dispatched = || found.definitions.iter().any(dispatches);
     match site.class {
         _ if site.unnamed.is_some() => site.unnamed.map(Unnamed::word),
@@ -253,7 +253,7 @@ fn build_use(found: &Candidates, site: &Site, meant: Option<&Definition>) -> Use
         text: project::visible::escaped(site.text.trim()),
         before: visible(&site.before),
         after: visible(&site.after),
-        via: via(found, site, meant),
+        via: use_kind(found, site, meant),
         in_test: site.in_test,
         may_be_local: site.may_be_local && site.verdict != Verdict::Confirmed,
         alias: site.alias.clone(),

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::answer::{Candidates, Site};
-use crate::head::grouped;
+use crate::completeness::grouped;
 use crate::judgement::is_zero;
 use crate::syntax::{Class, is_word};
 use crate::tools::display_path;
@@ -104,13 +104,13 @@ pub(in crate::tools) fn with_places(groups: &[(Group, Vec<&Site>)], most: usize)
 }
 
 pub(in crate::tools) fn has_receiver(found: &Candidates, site: &Site) -> bool {
-    !receiver(found.before(&site.path, site.at)).is_empty()
+    !receiver(found.text_before(&site.path, site.at)).is_empty()
 }
 
 /// Returns the receiver and the name of a place.
 fn name(found: &Candidates, site: &Site) -> String {
     let name = site.alias.as_ref().unwrap_or(&found.question.name);
-    project::visible(&format!("{}{name}", receiver(found.before(&site.path, site.at))))
+    project::visible(&format!("{}{name}", receiver(found.text_before(&site.path, site.at))))
 }
 
 /// Returns the receiver at the end of a text, with its dot and without arguments.

@@ -18,7 +18,7 @@ use testkit::Random;
 
 use self::model::{Model, Rendered, Tongue};
 use self::naive::{ExpectedAnswer, Naive};
-use crate::judged::JudgedProject;
+use crate::judged_project::JudgedProject;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Disturbance {

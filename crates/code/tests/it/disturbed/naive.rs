@@ -51,13 +51,13 @@ impl Naive {
             self.restart(wanted.shown);
         }
         std::thread::sleep(pause.saturating_sub(start.elapsed())); // sleeps: the server loads for as long as the other one's
-        self.tell(wanted);
+        self.compare_answer(wanted);
         let (mut since, mut long) = (Instant::now(), LONG);
         while !self.is_right(wanted) {
             if since.elapsed() > long {
                 long *= 2;
                 self.restart(wanted.shown);
-                self.tell(wanted);
+                self.compare_answer(wanted);
                 self.restarts += 1;
                 since = Instant::now();
             }
@@ -129,7 +129,7 @@ impl Naive {
     }
 
     /// Reports the changes, and opens the definition's file.
-    fn tell(&mut self, wanted: &ExpectedAnswer<'_>) {
+    fn compare_answer(&mut self, wanted: &ExpectedAnswer<'_>) {
         let files = &wanted.shown.files;
         let mut changes = Vec::new();
         let paths: BTreeSet<&String> = files.keys().chain(self.told.keys()).collect();

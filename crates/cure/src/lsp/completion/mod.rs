@@ -8,8 +8,8 @@ use serde_json::{Value, json};
 use self::context::Context;
 use super::analysis::{Analysis, imports, module_of_path};
 use super::documents::Document;
+use super::name_at_position::{Symbol, look_up, variables_in_scope};
 use super::outline::{Entry, Kind, MACHINE, Outline};
-use super::place::{Symbol, before, look};
 use super::positions::Encoding;
 use crate::compile::compile;
 use crate::diagnostic::Span;
@@ -219,7 +219,7 @@ impl Maker<'_> {
             self.add(name, Sort::Type, "", "", 2);
         }
         self.visible(&|kind| matches!(kind, Kind::Type | Kind::Class));
-        self.elsewhere(&|kind| matches!(kind, Kind::Type | Kind::Class));
+        self.propose_unimported(&|kind| matches!(kind, Kind::Type | Kind::Class));
     }
 
     fn values(&mut self) {
@@ -237,15 +237,15 @@ impl Maker<'_> {
             aliases.iter().for_each(|name| self.add(name, Sort::Module, "", "", 2));
         }
         if !self.prefix.is_empty() {
-            self.elsewhere(&|kind| matches!(kind, Kind::Function(_)));
+            self.propose_unimported(&|kind| matches!(kind, Kind::Function(_)));
         }
         keywords().for_each(|word| self.add(word, Sort::Keyword, "", "", 5));
     }
 
     fn variables(&mut self) {
         let Some(from) = self.analysis.module_at(self.at) else { return };
-        let place = look(&from.module, self.at);
-        let scope = if place.scope.is_empty() { before(&from.module, self.at) } else { place.scope };
+        let place = look_up(&from.module, self.at);
+        let scope = if place.scope.is_empty() { variables_in_scope(&from.module, self.at) } else { place.scope };
         for (name, binding) in scope.iter().rev() {
             // A name that is being typed binds nothing yet.
             if binding.end != self.at && self.found.iter().all(|known| known.label != **name) {
@@ -276,17 +276,17 @@ impl Maker<'_> {
                         }
                     }
                 }
-                None => self.whole(&outline, import.alias.is_none(), wanted),
+                None => self.propose_module(&outline, import.alias.is_none(), wanted),
             }
         }
         for name in standard::PRELUDE {
             if let Some(outline) = self.analysis.outline(name) {
-                self.whole(&outline, false, wanted);
+                self.propose_module(&outline, false, wanted);
             }
         }
     }
 
-    fn whole(&mut self, outline: &Outline, functions: bool, wanted: &dyn Fn(&Kind) -> bool) {
+    fn propose_module(&mut self, outline: &Outline, functions: bool, wanted: &dyn Fn(&Kind) -> bool) {
         for entry in outline.entries.iter().filter(|entry| entry.exported && wanted(&entry.kind)) {
             if functions || !matches!(entry.kind, Kind::Function(_)) {
                 self.entry(entry, &entry.name, 3);
@@ -295,7 +295,7 @@ impl Maker<'_> {
     }
 
     /// Proposes library names that are not imported yet, with their imports.
-    fn elsewhere(&mut self, wanted: &dyn Fn(&Kind) -> bool) {
+    fn propose_unimported(&mut self, wanted: &dyn Fn(&Kind) -> bool) {
         let Some(from) = self.analysis.module_at(self.at).cloned() else { return };
         let known: Vec<String> = self.found.iter().map(|one| one.label.clone()).collect();
         for module in standard::names() {

@@ -104,7 +104,7 @@ impl Parser<'_> {
                     self.put_aside();
                     self.misname();
                 }
-                K::LParen if self.called_again() => height = height.max(self.call(start)),
+                K::LParen if self.is_called_result() => height = height.max(self.call(start)),
                 _ => return height,
             }
             height += 1;
@@ -112,7 +112,7 @@ impl Parser<'_> {
     }
 
     /// `f(x)(y)` calls the result of `f(x)`; a parenthesis on the next line begins a new expression.
-    fn called_again(&self) -> bool {
+    fn is_called_result(&self) -> bool {
         let before = self.at.checked_sub(1).map(|at| self.tokens[self.significant[at] as usize].kind);
         before == Some(K::RParen) && !self.first_of_line(0)
     }
@@ -352,7 +352,7 @@ impl Parser<'_> {
             p.eat(K::Pipe);
             let pattern = p.span_of(0);
             p.pattern();
-            let pattern = pattern.to(p.behind());
+            let pattern = pattern.to(p.end_position());
             if p.is(K::WhenKw) {
                 p.in_clause = false;
                 p.guard();

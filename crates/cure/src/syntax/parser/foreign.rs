@@ -152,7 +152,7 @@ impl Parser<'_> {
                 while p.begins_value() && !p.begins_assignment() && !p.begins_clause() {
                     let from = p.span_of(0);
                     height = height.max(p.deeper(|p| p.operand()));
-                    values.push(from.to(p.behind()).text(p.text));
+                    values.push(from.to(p.end_position()).text(p.text));
                     if parenthesis {
                         break;
                     }
@@ -163,7 +163,7 @@ impl Parser<'_> {
             let mut error = side_by_side(callee.text(self.text), is_name, parenthesis, &values.join(", "));
             error.span = first;
             if let Some(fix) = &mut error.fix {
-                fix.span = if fix.replacement.contains(['(', '{']) { callee.to(self.behind()) } else { callee };
+                fix.span = if fix.replacement.contains(['(', '{']) { callee.to(self.end_position()) } else { callee };
             }
             self.errors.push(error);
         }
@@ -178,11 +178,11 @@ impl Parser<'_> {
             let from = p.span_of(0);
             p.listed(K::LParen, K::RParen, |p| p.pattern());
             if !blamed {
-                let values = from.to(p.behind()).text(p.text);
+                let values = from.to(p.end_position()).text(p.text);
                 let mut error = side_by_side(callee.text(p.text), false, true, values);
                 error.span = callee;
                 if let Some(fix) = &mut error.fix {
-                    fix.span = if fix.replacement.contains('{') { callee.to(p.behind()) } else { callee };
+                    fix.span = if fix.replacement.contains('{') { callee.to(p.end_position()) } else { callee };
                 }
                 p.errors.push(error);
             }

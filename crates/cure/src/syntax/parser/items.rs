@@ -88,7 +88,7 @@ impl Parser<'_> {
 
     /// Reports that a block lacks its `end`.
     pub(super) fn missing_end(&mut self, what: &str, opened: Span) {
-        let span = self.behind();
+        let span = self.end_position();
         let said = self.error(code::MISSING_END, span, format!("this `{what}` has no `end`"));
         if let Some(error) = said {
             error.related.push((opened, "it begins here".to_owned()));

@@ -45,13 +45,13 @@ impl Parser<'_> {
         // What begins an item or a block is followed by other things than these.
         match self.nth(ahead + 1) {
             K::Colon | K::Eq | K::Comma | K::RParen | K::RBracket | K::RBrace | K::Slash | K::Pipe => true,
-            K::LParen => self.glued(ahead),
+            K::LParen => self.is_adjacent(ahead),
             _ => false,
         }
     }
 
     /// True if the token `ahead` is directly before the next one.
-    fn glued(&self, ahead: usize) -> bool {
+    fn is_adjacent(&self, ahead: usize) -> bool {
         self.span_of(ahead).end == self.span_of(ahead + 1).start
     }
 

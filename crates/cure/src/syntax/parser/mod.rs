@@ -10,7 +10,7 @@ mod fsm;
 mod items;
 mod keywords;
 mod layout;
-mod newer;
+mod newer_dialect;
 mod operators;
 mod patterns;
 mod records;
@@ -184,7 +184,7 @@ impl<'a> Parser<'a> {
     }
 
     /// The position directly after the last token.
-    fn behind(&self) -> Span {
+    fn end_position(&self) -> Span {
         let Some(last) = self.at.checked_sub(1) else { return Span::default() };
         let end = self.starts[self.significant[last] as usize + 1];
         Span { start: end, end }
@@ -299,7 +299,7 @@ impl<'a> Parser<'a> {
             format!("`{what}`")
         };
         // A missing token is reported after the last token, a wrong one at the next token.
-        let span = if self.first_of_line(0) || self.is(K::Eof) { self.behind() } else { self.span_of(0) };
+        let span = if self.first_of_line(0) || self.is(K::Eof) { self.end_position() } else { self.span_of(0) };
         self.error(code::EXPECTED, span, format!("expected {what}, {found}"))
     }
 

@@ -159,19 +159,19 @@ async fn every_answer_fits_of_a_project() {
     for at in 0..300 {
         std::fs::write(dir.path().join(format!("unread_{at}.cure")), b"\xff").unwrap();
     }
-    let (text, data) = fits_in(check_project::CheckProject(part()), json!({}), within(dir.path())).await;
+    let (text, data) = fits_in(check_project::CheckProject(part()), json!({}), context_in(dir.path())).await;
     tells(&text, &["✗ 600 errors", "are left out: mend these, then call check_project again, with `path`"]);
     assert!(data["diagnostics"].as_array().unwrap().len() <= 200);
     let modules: String = (0..300).map(|at| format!("module {}{at} do\nend\n", "M".repeat(200))).collect();
     std::fs::write(dir.path().join("many.cure"), modules).unwrap();
     let arguments = json!({ "file_path": "many.cure" });
-    let (text, _) = fits_in(compile_cure::CompileCure(part()), arguments, within(dir.path())).await;
+    let (text, _) = fits_in(compile_cure::CompileCure(part()), arguments, context_in(dir.path())).await;
     tells(&text, &["more names are left out; they stand in the directory"]);
     let arguments = json!({ "file_path": "file_1_\u{202e}\u{202e}.cure" });
-    fits_in(compile_cure::CompileCure(part()), arguments, within(dir.path())).await;
+    fits_in(compile_cure::CompileCure(part()), arguments, context_in(dir.path())).await;
 }
 
-fn within(worktree: &Path) -> Context {
+fn context_in(worktree: &Path) -> Context {
     Context::detached(Arc::new(testkit::caller(worktree, "tester")))
 }
 

@@ -11,7 +11,7 @@ use crate::solver::{Formula, Linear, Sym};
 use crate::syntax::ast::Name;
 
 use super::Checker;
-use super::words::Words;
+use super::text_numbers::Words;
 use crate::fuel;
 use crate::types::notes::{self, Note};
 
@@ -304,7 +304,7 @@ impl<'p> Body<'p> {
     }
 
     /// Records which value a parameter's symbol stands for.
-    pub(super) fn stands_for(&mut self, sym: Sym, value: &Term) {
+    pub(super) fn record_value(&mut self, sym: Sym, value: &Term) {
         if let Term::Int(term) = value {
             if term.as_symbol() == Some(sym) {
                 return;

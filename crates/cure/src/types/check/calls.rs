@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use super::body::{Body, Term, Val};
 use super::exprs::tree;
-use super::keep::Flow;
 use super::subtype::instantiate;
+use super::value_conditions::Flow;
 use crate::diagnostic::{Span, code};
 use crate::ir::tree::{Tree, TreeKind};
 use crate::ir::ty::{Len, Ty};
@@ -152,7 +152,7 @@ impl<'p> Body<'p> {
                 self.error(code::UNKNOWN_NAME, function.span, format!("`{name}` is private to `{module}`"));
             }
             _ => {
-                let near = self.scope.near(name, interface.functions.keys().map(|(name, _)| &**name));
+                let near = self.scope.most_similar(name, interface.functions.keys().map(|(name, _)| &**name));
                 let error =
                     self.error(code::UNKNOWN_NAME, function.span, format!("`{module}` has no function `{name}`"));
                 error.hints.extend(near.map(|near| format!("did you mean `{near}`?")));
@@ -264,7 +264,7 @@ impl<'p> Body<'p> {
         for (name, _) in signature.params.iter().filter(|(name, _)| &**name != "_") {
             let sym = self.symbol(None);
             // Nothing is known about the argument until it has been checked.
-            self.stands_for(sym, &Term::Opaque);
+            self.record_value(sym, &Term::Opaque);
             symbols.insert(name.clone(), sym);
             names.insert(name.clone(), Linear::symbol(sym));
         }
@@ -292,7 +292,7 @@ impl<'p> Body<'p> {
         let dictionaries = self.dictionaries_of(&signature, &ready.types, span);
         let kind = match (class, class_ty) {
             (Some((class, at)), Some(ty)) => {
-                let hole = self.want(class.full.clone(), ty, span);
+                let hole = self.request_dictionary(class.full.clone(), ty, span);
                 TreeKind::Method(hole, at, dictionaries.into_iter().chain(trees).collect())
             }
             _ => {
@@ -342,7 +342,7 @@ impl<'p> Body<'p> {
                 flows.extend(Flow::new(self, &val, &args[at], into));
             }
             if let Some(sym) = ready.symbols.get(name) {
-                self.stands_for(*sym, &val.term);
+                self.record_value(*sym, &val.term);
             }
             trees[at] = Some(val.tree);
             vals[at] = (val.ty, val.term);
@@ -399,7 +399,7 @@ impl<'p> Body<'p> {
         let constraints = signature.constraints.iter();
         constraints
             .map(|(class, ty)| {
-                let hole = self.want(class.clone(), instantiate(ty, types, &empty), span);
+                let hole = self.request_dictionary(class.clone(), instantiate(ty, types, &empty), span);
                 tree(TreeKind::Dict(hole), span)
             })
             .collect()
@@ -427,7 +427,7 @@ impl<'p> Body<'p> {
             }
             (Ty::App(_, args), _) => {
                 if let (Some((head, args)), Some((wanted, want))) =
-                    (result.taken_apart(args.len()), self.base(&expected).taken_apart(args.len()))
+                    (result.split_constructor(args.len()), self.base(&expected).split_constructor(args.len()))
                 {
                     self.expect_result(&head, &wanted);
                     for (arg, want) in args.iter().zip(&want) {

@@ -4,8 +4,8 @@ use std::collections::HashMap;
 
 use super::body::{Body, Term, Val};
 use super::exprs::tree;
-use super::keep::Flow;
 use super::subtype::instantiate;
+use super::value_conditions::Flow;
 use crate::diagnostic::{Span, code};
 use crate::ir::form::Literal;
 use crate::ir::tree::TreeKind;

@@ -12,7 +12,7 @@ const DEPTH: u32 = 64;
 
 impl Body<'_> {
     /// Requests a dictionary of this class for this type, to be found later.
-    pub(super) fn want(&mut self, class: Name, ty: Ty, span: Span) -> Hole {
+    pub(super) fn request_dictionary(&mut self, class: Name, ty: Ty, span: Span) -> Hole {
         self.wanted.push(super::body::Constraint { class, ty, span });
         Hole(self.wanted.len() as u32 - 1)
     }
@@ -45,7 +45,7 @@ impl Body<'_> {
         if let Ty::Param(_) = &ty {
             return self.given.iter().find_map(|(known, of, var)| {
                 let same = matches!((of, &ty), (Ty::Param(a), Ty::Param(b)) if a == b);
-                same.then(|| self.above(known, class, Dictionary::Param(*var), DEPTH)).flatten()
+                same.then(|| self.superclass_dictionary(known, class, Dictionary::Param(*var), DEPTH)).flatten()
             });
         }
         // An unconstrained type belongs to values that never exist: any instance will do.
@@ -61,7 +61,7 @@ impl Body<'_> {
     }
 
     /// The dictionary of a class, taken from the dictionary of a subclass.
-    fn above(&self, from: &Name, to: &Name, dictionary: Dictionary, depth: u32) -> Option<Dictionary> {
+    fn superclass_dictionary(&self, from: &Name, to: &Name, dictionary: Dictionary, depth: u32) -> Option<Dictionary> {
         if from == to {
             return Some(dictionary);
         }
@@ -72,7 +72,7 @@ impl Body<'_> {
         let methods = info.methods.len() as u32;
         info.supers.iter().enumerate().find_map(|(at, class)| {
             let part = Dictionary::Super(Box::new(dictionary.clone()), methods + at as u32);
-            self.above(class, to, part, depth - 1)
+            self.superclass_dictionary(class, to, part, depth - 1)
         })
     }
 

@@ -8,7 +8,7 @@ use std::cell::Cell;
 use std::collections::{HashMap, HashSet};
 
 use super::floats;
-use super::places::{PlaceTerm, PlaceValue, Places};
+use super::scrutinee_positions::{PlaceTerm, PlaceValue, Places};
 use crate::diagnostic::Span;
 use crate::fuel;
 use crate::ir::form::Literal;
@@ -208,7 +208,7 @@ impl Run<'_> {
             let head = match test {
                 Tested::Head(head) => head,
                 Tested::Above => {
-                    if !self.above(path, &mut set, rest) {
+                    if !self.split_at_zero(path, &mut set, rest) {
                         return false;
                     }
                     continue;
@@ -239,7 +239,7 @@ impl Run<'_> {
             if at + 1 == tests.len() && matches!(guard, Guard::None) {
                 let taken = !set.ask || {
                     let mut formulas = set.formulas.clone();
-                    formulas.extend(self.says(path, head, true));
+                    formulas.extend(self.test_formula(path, head, true));
                     self.exists(&set, &formulas)
                 };
                 if let Some(other) = self.without(set, path, head) {
@@ -250,7 +250,7 @@ impl Run<'_> {
             if let Some(other) = self.without(set.clone(), path, head) {
                 rest.push(other);
             }
-            set.formulas.extend(self.says(path, head, true));
+            set.formulas.extend(self.test_formula(path, head, true));
             set.known.insert(path.clone(), Knowledge::Is(head.clone()));
         }
         match guard {
@@ -275,7 +275,7 @@ impl Run<'_> {
     }
 
     /// Splits a set at zero: positive values stay, the others go to `rest`. Returns whether any are positive.
-    fn above(&self, path: &Path, set: &mut Set, rest: &mut Vec<Set>) -> bool {
+    fn split_at_zero(&self, path: &Path, set: &mut Set, rest: &mut Vec<Set>) -> bool {
         let Some(PlaceTerm::Int(term)) = self.places.seen.get(path).map(|place| &place.term) else {
             rest.push(set.clone());
             return true;
@@ -295,12 +295,12 @@ impl Run<'_> {
         self.asked.set(self.asked.get() + 1);
         let mut all = formulas.to_vec();
         all.extend(self.excluded(set));
-        all.extend(self.inside(set));
+        all.extend(self.type_facts(set));
         !matches!((self.possible)(&all), Satisfiability::Unsat)
     }
 
     /// The formulas that follow from a test.
-    fn says(&self, path: &Path, head: &Head, holds: bool) -> Option<Formula> {
+    fn test_formula(&self, path: &Path, head: &Head, holds: bool) -> Option<Formula> {
         let place = self.places.seen.get(path)?;
         let formula = match (&place.term, head) {
             (PlaceTerm::Int(term), Head::Literal(text)) => {
@@ -325,7 +325,7 @@ impl Run<'_> {
     }
 
     /// Facts from the types of the numbers that all values of a set contain.
-    fn inside(&self, set: &Set) -> Vec<Formula> {
+    fn type_facts(&self, set: &Set) -> Vec<Formula> {
         let there = |path: &Path| {
             let Some(((tag, _), parent)) = path.split_last() else { return false };
             match (set.known.get(parent), tag) {
@@ -344,7 +344,7 @@ impl Run<'_> {
             Knowledge::Not(heads) => Some((path, heads)),
             Knowledge::Is(_) => None,
         });
-        known.flat_map(|(path, heads)| heads.iter().filter_map(|head| self.says(path, head, false))).collect()
+        known.flat_map(|(path, heads)| heads.iter().filter_map(|head| self.test_formula(path, head, false))).collect()
     }
 
     /// The set without the values that have this head here; `None` if nothing is left.
@@ -386,7 +386,7 @@ impl Run<'_> {
     fn witness(&self, set: &Set) -> Option<String> {
         let mut formulas = set.formulas.clone();
         formulas.extend(self.excluded(set));
-        formulas.extend(self.inside(set));
+        formulas.extend(self.type_facts(set));
         let model = match (self.possible)(&formulas) {
             Satisfiability::Unsat => return None,
             Satisfiability::Sat(model) => model,

@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use super::body::{Body, Term, Val};
 use super::floats;
-use super::keep::Flow;
 use super::literals::characters;
-use super::words::Word;
+use super::text_numbers::Word;
+use super::value_conditions::Flow;
 use crate::diagnostic::{Span, code};
 use crate::fuel;
 use crate::ir::form::{Literal, Operation};
@@ -281,7 +281,7 @@ impl Body<'_> {
             return val.tree;
         };
         let class = show.full.clone();
-        let hole = self.want(class, val.ty, span);
+        let hole = self.request_dictionary(class, val.ty, span);
         tree(TreeKind::Method(hole, 0, vec![val.tree]), span)
     }
 
@@ -290,7 +290,7 @@ impl Body<'_> {
         let mut vars = Vec::new();
         let mut types = Vec::new();
         for (at, param) in params.iter().enumerate() {
-            self.once(&param.name, params[..at].iter().map(|other| &other.name));
+            self.report_duplicate(&param.name, params[..at].iter().map(|other| &other.name));
             let given = expected.map(|(types, _)| types[at].clone());
             let ty = match (&param.ty, given) {
                 (Some(written), given) => {
@@ -464,7 +464,7 @@ impl Body<'_> {
 
 impl Body<'_> {
     /// Reports a duplicate parameter.
-    pub(super) fn once<'a>(&mut self, name: &Ident, mut before: impl Iterator<Item = &'a Ident>) {
+    pub(super) fn report_duplicate<'a>(&mut self, name: &Ident, mut before: impl Iterator<Item = &'a Ident>) {
         if &*name.name != "_"
             && let Some(first) = before.find(|other| other.name == name.name)
         {

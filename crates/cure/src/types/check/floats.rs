@@ -64,7 +64,7 @@ impl Body<'_> {
     }
 
     /// The counter-example with floats that a person would choose, where those refute the claim too.
-    pub(super) fn plainer(&self, goal: &Formula, model: Model) -> Model {
+    pub(super) fn plainer_model(&self, goal: &Formula, model: Model) -> Model {
         let mut floats: Vec<Sym> = Vec::new();
         goal.symbols(&mut |sym| {
             if self.floats.contains(&sym) && !floats.contains(&sym) {

@@ -9,8 +9,8 @@ use num_traits::ToPrimitive;
 use super::body::{Binding, Body, Local, Term};
 use super::exhaustive::{self, Arm, Verdict};
 use super::exprs::tree;
-use super::places::Places;
 use super::prove::Proof;
+use super::scrutinee_positions::Places;
 use super::subtype::instantiate;
 use super::{Checked, Key};
 use crate::diagnostic::{Diagnostic, Span, code};
@@ -294,7 +294,7 @@ impl Body<'_> {
             let ty = self.opened(&ty);
             let mut facts = Vec::new();
             let term = self.term_at(&ty, sym, &mut facts);
-            self.stands_for(sym, &term);
+            self.record_value(sym, &term);
             self.facts.extend(facts);
             if let Ty::Seq(_, _, Len::Term(length)) = self.base(&ty) {
                 self.facts.push(Formula::le(&Linear::number(0), &length));
@@ -346,7 +346,7 @@ impl Body<'_> {
             return Ty::Wrong;
         }
         let mut lost = false;
-        let outside = self.outside(&result, false, &mut lost);
+        let outside = self.restrict_to_parameters(&result, false, &mut lost);
         if lost {
             let name = &signature.name;
             let message =
@@ -360,7 +360,7 @@ impl Body<'_> {
 
     /// A type over the parameters of the head. Conditions on other values are dropped, except in an `exact` position (a
     /// parameter of a function), where they set `lost`.
-    fn outside(&self, ty: &Ty, exact: bool, lost: &mut bool) -> Ty {
+    fn restrict_to_parameters(&self, ty: &Ty, exact: bool, lost: &mut bool) -> Ty {
         let name_of = |sym: Sym| {
             let own = Linear::symbol(sym);
             self.head_names.iter().find(|(_, term)| **term == own).map(|(name, _)| name.clone())
@@ -374,22 +374,25 @@ impl Body<'_> {
                     _ => Len::Unknown,
                 };
                 *lost |= exact && length == Len::Unknown;
-                Some(Ty::Seq(*seq, Arc::new(self.outside(element, exact, lost)), length))
+                Some(Ty::Seq(*seq, Arc::new(self.restrict_to_parameters(element, exact, lost)), length))
             }
             Ty::Fn(params, result) => {
-                let params = params.iter().map(|param| self.outside(param, true, lost)).collect();
-                Some(Ty::Fn(params, Arc::new(self.outside(result, exact, lost))))
+                let params = params.iter().map(|param| self.restrict_to_parameters(param, true, lost)).collect();
+                Some(Ty::Fn(params, Arc::new(self.restrict_to_parameters(result, exact, lost))))
             }
             Ty::Con(name, args) if !exact => {
                 let covariant = self.is_covariant(name);
-                Some(Ty::Con(name.clone(), args.iter().map(|arg| self.outside(arg, !covariant, lost)).collect()))
+                Some(Ty::Con(
+                    name.clone(),
+                    args.iter().map(|arg| self.restrict_to_parameters(arg, !covariant, lost)).collect(),
+                ))
             }
             Ty::App(head, args) if !exact => {
-                let args = args.iter().map(|arg| self.outside(arg, true, lost)).collect();
+                let args = args.iter().map(|arg| self.restrict_to_parameters(arg, true, lost)).collect();
                 Some(Ty::applied((**head).clone(), args))
             }
             Ty::Refined(base, pred) if !pred.names.is_empty() => {
-                let base = self.outside(base, exact, lost);
+                let base = self.restrict_to_parameters(base, exact, lost);
                 let mut same = true;
                 names_in(&pred.condition, &mut |name| {
                     same &= *name == *pred.var || pred.names.get(name) == self.head_names.get(name);
@@ -454,12 +457,12 @@ impl Body<'_> {
     /// Reports values that a match leaves out and clauses that are never reached.
     pub(super) fn exhaustive(&mut self, arms: &[Arm], ty: &Ty, places: &Places, span: Span, what: &str) {
         if matches!(self.base(ty), Ty::Wrong)
-            || self.errors.iter().any(|error| error.is_error() && within(error.span, arms))
+            || self.errors.iter().any(|error| error.is_error() && is_in_arm(error.span, arms))
         {
             return;
         }
         // Facts matter only if they mention a value that the patterns test.
-        let asks = places.speaks(self);
+        let asks = places.mentions_position(self);
         let places = &self.settled(places, asks);
         let verdict = exhaustive::run(arms, places, self.scope, asks, &|formulas| self.possible(formulas));
         self.unreachable(arms, &verdict, span);
@@ -491,6 +494,6 @@ fn same_text(source: &str, one: &Param, other: &Param) -> bool {
     text(one) == text(other)
 }
 
-fn within(span: Span, arms: &[Arm]) -> bool {
+fn is_in_arm(span: Span, arms: &[Arm]) -> bool {
     arms.iter().any(|arm| arm.span.start <= span.start && span.end <= arm.span.end)
 }

@@ -10,7 +10,7 @@ use crate::diagnostic::{Diagnostic, code};
 use crate::ir::tree::{CheckedFunction, Tree, TreeKind, VarId};
 use crate::ir::ty::{Len, Ty};
 use crate::resolve::interface::{ClassInfo, InstanceInfo, Signature};
-use crate::resolve::written::Reader;
+use crate::resolve::written_types::Reader;
 use crate::syntax::ast::{Class, Def, Instance, Name};
 
 use super::subtype::instantiate;
@@ -108,7 +108,7 @@ impl Checker<'_> {
             return;
         }
         for above in &class.supers {
-            let hole = body.want(above.clone(), ty.clone(), span);
+            let hole = body.request_dictionary(above.clone(), ty.clone(), span);
             elements.push(tree(TreeKind::Dict(hole), span));
         }
         let value = tree(TreeKind::Tuple(elements), span);
@@ -164,7 +164,7 @@ impl Body<'_> {
             self.same_types(signature, class, method, ty);
         }
         for (at, param) in method.params.iter().enumerate() {
-            self.once(&param.name, method.params[..at].iter().map(|other| &other.name));
+            self.report_duplicate(&param.name, method.params[..at].iter().map(|other| &other.name));
             let local = Local {
                 var: head.params[at],
                 ty: head.types[at].clone(),

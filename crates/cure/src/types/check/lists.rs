@@ -5,8 +5,8 @@ use std::sync::Arc;
 use super::body::{Body, Term, Val};
 use super::calls::is_choice;
 use super::exprs::tree;
-use super::keep::{Flow, exact};
 use super::patterns::{Spot, Walk};
+use super::value_conditions::{Flow, exact};
 use crate::diagnostic::{Span, code};
 use crate::ir::form::Operation;
 use crate::ir::tree::{Shape, TreeKind};
@@ -189,8 +189,8 @@ impl Body<'_> {
         let mut here = at.path.clone();
         for (before, part) in elements.iter().enumerate() {
             let ty = tail(self, before);
-            self.see(&here, &ty, &Term::Opaque, found.places);
-            let head = self.below(&here, (None, 0), &element, &Term::Opaque, found.places);
+            self.record_position(&here, &ty, &Term::Opaque, found.places);
+            let head = self.descend(&here, (None, 0), &element, &Term::Opaque, found.places);
             cells.push(self.pattern(part, &head, found));
             here.push((None, 1));
         }
@@ -198,7 +198,7 @@ impl Body<'_> {
         let last = match rest {
             Some(rest) => self.pattern(rest, &Spot { path: here, ty, term: Term::Opaque }, found),
             None => {
-                self.see(&here, &ty, &Term::Opaque, found.places);
+                self.record_position(&here, &ty, &Term::Opaque, found.places);
                 Shape::Nil
             }
         };

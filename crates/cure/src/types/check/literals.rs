@@ -120,7 +120,7 @@ fn disjuncts(condition: &Expr) -> Vec<Expr> {
 fn simplified(all: Vec<Expr>) -> Option<Expr> {
     let mut kept: Vec<Expr> = Vec::new();
     for one in all {
-        if !kept.iter().any(|known| same(known, &one)) {
+        if !kept.iter().any(|known| is_same_condition(known, &one)) {
             kept.push(one);
         }
     }
@@ -131,10 +131,10 @@ fn simplified(all: Vec<Expr>) -> Option<Expr> {
 }
 
 /// True if two conditions are written alike.
-fn same(one: &Expr, other: &Expr) -> bool {
+fn is_same_condition(one: &Expr, other: &Expr) -> bool {
     match (&one.kind, &other.kind) {
         (ExprKind::Binary(a, _, left, right), ExprKind::Binary(b, _, first, second)) => {
-            a == b && same(left, first) && same(right, second)
+            a == b && is_same_condition(left, first) && is_same_condition(right, second)
         }
         (ExprKind::Int(a), ExprKind::Int(b)) => a == b,
         (ExprKind::Float(a), ExprKind::Float(b)) => a == b,

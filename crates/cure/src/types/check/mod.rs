@@ -3,7 +3,7 @@
 //! [`check`] goes over the definitions. [`body`] is the state of one function; [`exprs`], [`operators`], [`calls`] and
 //! [`patterns`] walk it; [`subtype`] and [`prove`] decide what fits; [`dictionaries`] finds instances.
 
-mod applied;
+mod applied_functions;
 mod body;
 mod calls;
 mod construct;
@@ -14,7 +14,6 @@ mod floats;
 mod functions;
 mod guards;
 mod instances;
-mod keep;
 mod lists;
 mod literals;
 mod machines;
@@ -23,16 +22,17 @@ mod naturals;
 mod operators;
 mod order;
 mod patterns;
-mod places;
 mod products;
 mod prove;
 mod records;
+mod scrutinee_positions;
 mod subtype;
 #[cfg(test)]
 mod tests;
+mod text_numbers;
 mod unused;
+mod value_conditions;
 mod values;
-mod words;
 
 use std::cell::{Cell, RefCell};
 

@@ -10,7 +10,7 @@ use crate::fuel;
 use crate::ir::tree::TreeKind;
 use crate::ir::ty::{Ty, names_in};
 use crate::resolve::suggest;
-use crate::resolve::written::Reader;
+use crate::resolve::written_types::Reader;
 use crate::solver::Linear;
 use crate::syntax::ast::{Name, Type};
 
@@ -51,7 +51,7 @@ impl Body<'_> {
                 names_in(&pred.condition, &mut |name| {
                     if let Some((name, term)) = others.remove_entry(name) {
                         let sym = self.symbol(Some(&name));
-                        self.stands_for(sym, &term);
+                        self.record_value(sym, &term);
                         names.insert(name, Linear::symbol(sym));
                     }
                 });
@@ -102,7 +102,7 @@ impl Body<'_> {
             return self.wrong(span);
         }
         let locals = self.locals.iter().map(|(name, _)| &**name);
-        let near = self.scope.near(name, locals).or_else(|| self.scope.nearest(name));
+        let near = self.scope.most_similar(name, locals).or_else(|| self.scope.nearest(name));
         let hint = match name {
             "case" | "elif" | "cond" => Some("choose with `match … do … end` or `if … then … else …`".to_owned()),
             _ => suggest::import_of_function(name, arity, self.scope.own_method(name).as_deref())

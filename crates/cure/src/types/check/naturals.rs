@@ -76,8 +76,8 @@ impl Body<'_> {
         let one = Linear::number(1);
         found.tests.push(Formula::le(&one, &term));
         let before = Term::Data(Name::from("Succ"), vec![Term::Int(term.sub(&one))]);
-        let nat = crate::resolve::written::nat(span);
-        let below = self.below(&at.path, (Some(Name::from("Succ")), 0), &nat, &before, found.places);
+        let nat = crate::resolve::written_types::nat(span);
+        let below = self.descend(&at.path, (Some(Name::from("Succ")), 0), &nat, &before, found.places);
         Shape::Succ(Box::new(self.pattern(inner, &below, found)))
     }
 }

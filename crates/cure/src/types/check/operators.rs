@@ -7,7 +7,7 @@ use super::body::{Body, PIPED, Term, Val};
 use super::exprs::tree;
 use super::floats;
 use super::prove::Proof;
-use super::words::Word;
+use super::text_numbers::Word;
 use crate::diagnostic::{Span, code};
 use crate::ir::form::{Literal, Operation};
 use crate::ir::tree::{Branch, Shape, TreeKind};
@@ -228,7 +228,7 @@ impl Body<'_> {
         if matches!(self.base(&first.ty), Ty::Fn(..)) {
             self.error(code::OPERATOR, span, "functions cannot be compared");
         }
-        let (a, b) = (self.term_again(&first, left), self.term_again(&second, right));
+        let (a, b) = (self.infer_name_term(&first, left), self.infer_name_term(&second, right));
         let term = match self.event_compared(operator, [&first, &second]) {
             Some(term) => term,
             None => self.binary_term(operator, &a, &b),
@@ -246,7 +246,7 @@ impl Body<'_> {
         }
     }
 
-    fn term_again(&mut self, val: &Val, expr: &Expr) -> Term {
+    fn infer_name_term(&mut self, val: &Val, expr: &Expr) -> Term {
         match (&val.term, &expr.kind) {
             (Term::Opaque, ExprKind::Name(_)) => self.infer(expr).term,
             (term, _) => term.clone(),

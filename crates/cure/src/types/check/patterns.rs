@@ -9,11 +9,11 @@ use super::body::{Binding, Body, Local, Term, Val};
 use super::exhaustive::{Arm, Guard, Path, Step, text};
 use super::exprs::short;
 use super::floats;
-use super::keep::Flow;
-use super::places::Places;
 use super::prove::MOST_WAYS;
+use super::scrutinee_positions::Places;
 use super::subtype::{instantiate, two_of_a_name};
-use super::words::Word;
+use super::text_numbers::Word;
+use super::value_conditions::Flow;
 use crate::diagnostic::{Diagnostic, Span, code};
 use crate::ir::form::Literal;
 use crate::ir::tree::{Branch, Shape, Tree, TreeKind, VarId};
@@ -161,7 +161,7 @@ impl Body<'_> {
     }
 
     /// A position below another one.
-    pub(super) fn below(&mut self, path: &Path, step: Step, ty: &Ty, parent: &Term, places: &mut Places) -> Spot {
+    pub(super) fn descend(&mut self, path: &Path, step: Step, ty: &Ty, parent: &Term, places: &mut Places) -> Spot {
         let mut path = path.clone();
         let (tag, at) = step.clone();
         path.push(step);
@@ -189,7 +189,7 @@ impl Body<'_> {
 
     pub(super) fn pattern(&mut self, pattern: &Pattern, at: &Spot, found: &mut Walk<'_>) -> Shape {
         let (span, ty, term) = (pattern.span, &at.ty, &at.term);
-        self.see(&at.path, ty, term, found.places);
+        self.record_position(&at.path, ty, term, found.places);
         match &pattern.kind {
             PatternKind::Wild => Shape::Any,
             PatternKind::Missing => Shape::Any,
@@ -282,7 +282,7 @@ impl Body<'_> {
                     }
                 };
                 let shapes = parts.iter().zip(types).enumerate().map(|(place, (part, ty))| {
-                    let below = self.below(&at.path, (None, place as u16), &ty, term, found.places);
+                    let below = self.descend(&at.path, (None, place as u16), &ty, term, found.places);
                     self.pattern(part, &below, found)
                 });
                 Shape::Tuple(shapes.collect())
@@ -302,8 +302,9 @@ impl Body<'_> {
             },
             _ => Vec::new(),
         };
-        let near =
-            || self.scope.near(name, own.iter().map(|name| &**name)).map(|near| format!("did you mean `{near}`?"));
+        let near = || {
+            self.scope.most_similar(name, own.iter().map(|name| &**name)).map(|near| format!("did you mean `{near}`?"))
+        };
         if let Some(hint) = suggest::usual_name(name).or_else(near) {
             let message = format!("there is no constructor `{name}`");
             self.error(code::UNKNOWN_CONSTRUCTOR, span, message).hints.push(hint);
@@ -323,7 +324,7 @@ impl Body<'_> {
         let Some(sym) = linear.as_symbol().filter(|sym| self.symbol_name(*sym).is_none()) else { return term.clone() };
         let named = self.symbol(Some(name));
         self.axioms.push(Formula::eq(&Linear::symbol(named), linear));
-        self.stands_for(named, term);
+        self.record_value(named, term);
         match term {
             Term::Float(_) => {
                 self.floats.insert(named);
@@ -415,7 +416,7 @@ impl Body<'_> {
         let tag = Some(constructor.tag.clone());
         let shapes = parts.iter().zip(&constructor.fields).enumerate().map(|(place, (part, field))| {
             let field = if any { Ty::Any } else { instantiate(field, &types, &empty) };
-            let below = self.below(&at.path, (tag.clone(), place as u16), &field, &at.term, found.places);
+            let below = self.descend(&at.path, (tag.clone(), place as u16), &field, &at.term, found.places);
             self.pattern(part, &below, found)
         });
         Shape::Tagged(constructor.tag.clone(), shapes.collect())
@@ -486,7 +487,7 @@ impl Body<'_> {
                 continue;
             }
             let ty = if any { &Ty::Any } else { &fields[place].1 };
-            let below = self.below(&at.path, (Some(tag.clone()), place as u16), ty, &at.term, found.places);
+            let below = self.descend(&at.path, (Some(tag.clone()), place as u16), ty, &at.term, found.places);
             shapes[place] = self.pattern(part, &below, found);
         }
         Shape::Tagged(tag, shapes)

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use super::body::{Body, Term};
 use super::floats;
-use super::words::Word;
+use super::text_numbers::Word;
 use crate::diagnostic::{Diagnostic, Span, code};
 use crate::fuel;
 use crate::ir::ty::{Pred, names_in};
@@ -246,7 +246,7 @@ impl Body<'_> {
         if hidden {
             return None;
         }
-        let model = self.plainer(&goal, model);
+        let model = self.plainer_model(&goal, model);
         goal.symbols(&mut |sym| {
             if let Some(name) = self.symbol_name(sym) {
                 let value = self.shown_value(sym, &model);

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use super::body::{Body, Term, Val};
 use super::exprs::{short, tree};
-use super::keep::Flow;
 use super::subtype::instantiate;
+use super::value_conditions::Flow;
 use crate::diagnostic::{Span, code};
 use crate::ir::form::Literal;
 use crate::ir::tree::{Shape, Tree, TreeKind};
@@ -93,7 +93,7 @@ impl Body<'_> {
         if found.is_none() {
             let names: Vec<_> = fields.iter().map(|(name, _)| format!("`{name}`")).collect();
             let message = format!("`{}` has no field `{}`", short(record), field.name);
-            let near = self.scope.near(&field.name, fields.iter().map(|(name, _)| &**name));
+            let near = self.scope.most_similar(&field.name, fields.iter().map(|(name, _)| &**name));
             let error = self.error(code::UNKNOWN_FIELD, field.span, message);
             error.hints.extend(near.map(|near| format!("did you mean `{near}`?")));
             error.hints.push(format!("it has {}", names.join(", ")));

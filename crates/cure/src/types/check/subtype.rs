@@ -138,7 +138,8 @@ impl Body<'_> {
 
     /// `F(A)` where `F` is a parameter or unknown: both sides have the same constructor and the same arguments.
     fn same_applied(&mut self, actual: &Ty, expected: &Ty, count: usize, span: Span) -> Result<(), Misfit> {
-        let (Some((one, args)), Some((other, wanted))) = (actual.taken_apart(count), expected.taken_apart(count))
+        let (Some((one, args)), Some((other, wanted))) =
+            (actual.split_constructor(count), expected.split_constructor(count))
         else {
             return Err(Misfit::Types);
         };
@@ -257,7 +258,7 @@ pub(super) fn instantiate(ty: &Ty, types: &HashMap<Name, Ty>, names: &HashMap<Na
             }
             Some(Ty::Seq(*seq, Arc::new(instantiate(element, types, names)), Len::Term(term)))
         }
-        Ty::Refined(base, pred) if speaks_of(pred, names) => {
+        Ty::Refined(base, pred) if mentions_names(pred, names) => {
             let pred = Pred {
                 var: pred.var.clone(),
                 condition: pred.condition.clone(),
@@ -271,7 +272,7 @@ pub(super) fn instantiate(ty: &Ty, types: &HashMap<Name, Ty>, names: &HashMap<Na
 }
 
 /// True if a predicate mentions any of these names.
-fn speaks_of(pred: &Pred, names: &HashMap<Name, Linear>) -> bool {
+fn mentions_names(pred: &Pred, names: &HashMap<Name, Linear>) -> bool {
     let mut speaks = false;
     names_in(&pred.condition, &mut |name| speaks |= *name != *pred.var && names.contains_key(name));
     speaks

@@ -92,7 +92,7 @@ impl Body<'_> {
         let arity = signature.params.len() as u32;
         let kind = match (class, class_ty) {
             (Some((class, at)), Some(ty)) => {
-                let hole = self.want(class.full.clone(), ty, span);
+                let hole = self.request_dictionary(class.full.clone(), ty, span);
                 if dictionaries.is_empty() {
                     TreeKind::MethodValue(hole, at)
                 } else {

@@ -30,7 +30,7 @@ impl Evaluator<'_> {
         let own = if at == 1 && instance.twice.is_none() { ty.clone() } else { inner };
         // The superclass's method is written over `x`, whatever the parameter of the other methods is called.
         let var = if at == 2 { "x" } else { class.var };
-        self.eval(body, &Env::over(vec![("T", own)]).with(var, arg))
+        self.eval(body, &Env::with_types(vec![("T", own)]).with(var, arg))
     }
 
     /// A method of a class of type constructors.
@@ -123,7 +123,7 @@ impl Evaluator<'_> {
     /// The constructor of a value, and the types of its fields.
     fn shape(&self, data: &super::tree::Data, parts: &[Value], args: &[Type]) -> (usize, Vec<Type>) {
         let types = data.params.iter().copied().zip(args.iter().cloned()).collect();
-        let env = Env::over(types);
+        let env = Env::with_types(types);
         match &data.shape {
             Shape::Record(fields) => (0, fields.iter().map(|(_, ty)| env.ty(ty)).collect()),
             Shape::Sum(all) => {

@@ -32,7 +32,7 @@ struct Bound {
 
 impl Env {
     /// No variables, and these types for the parameters.
-    pub(super) fn over(types: Vec<(&'static str, Type)>) -> Env {
+    pub(super) fn with_types(types: Vec<(&'static str, Type)>) -> Env {
         Env { vars: None, types: Rc::new(types) }
     }
 
@@ -226,7 +226,7 @@ impl Evaluator<'_> {
                 let (arg, ty) = (self.eval(arg, env)?, env.ty(ty));
                 let program = self.program;
                 let containers = program.containers.as_ref().expect("there are functions over containers");
-                let env = Env::over(vec![("F", ty)]).with("x", arg);
+                let env = Env::with_types(vec![("F", ty)]).with("x", arg);
                 self.eval(&containers.lifts[*at].3, &env)?
             }
             Expr::Natural(name, args) => match (*name, &self.all(args, env)?[..]) {
@@ -301,7 +301,7 @@ impl Evaluator<'_> {
     fn call(&mut self, function: usize, types: Vec<Type>, args: Vec<Value>) -> Outcome {
         let program = self.program;
         let function = &program.functions[function];
-        let mut env = Env::over(function.type_params.iter().copied().zip(types).collect());
+        let mut env = Env::with_types(function.type_params.iter().copied().zip(types).collect());
         for ((name, _), arg) in function.params.iter().zip(args) {
             env = env.with(name, arg);
         }

@@ -94,7 +94,7 @@ impl Maker {
         self.budget = 30;
         let mut body = kind.1(self, &scope)?;
         for _ in 0..self.random.below(5) {
-            body = self.around(body, &scope);
+            body = self.wrap(body, &scope);
         }
         let name = self.name("bad");
         let clauses = vec![(None, body)];
@@ -104,7 +104,7 @@ impl Maker {
     }
 
     /// Wraps an expression in a context that leaves it reachable.
-    fn around(&mut self, inner: Expr, scope: &Scope) -> Expr {
+    fn wrap(&mut self, inner: Expr, scope: &Scope) -> Expr {
         let var = |name: &str| Expr::Var(name.to_owned());
         let name = self.name("v");
         match self.random.below(9) {

@@ -27,7 +27,7 @@ impl Maker {
         }
         for _ in 0..self.random.below(if of == Type::Any { 5 } else { 3 }) {
             let part = self.part(&of, 2);
-            let inner = inside(scope, &part.1);
+            let inner = scope_with(scope, &part.1);
             let guard = self.random.chance(35).then(|| self.guard(&inner));
             clauses.push(Clause { pattern: part.0, guard, body: self.expr(ty, depth - 1, &inner) });
         }
@@ -36,13 +36,13 @@ impl Maker {
             return Expr::Match(Box::new(scrutinee), clauses);
         }
         for (pattern, bound) in self.cover(&of, 2) {
-            let inner = inside(scope, &bound);
+            let inner = scope_with(scope, &bound);
             clauses.push(Clause { pattern, guard: None, body: self.expr(ty, depth - 1, &inner) });
         }
         if self.random.chance(4) {
             self.note("clauses that are never reached");
             let part = self.part(&of, 2);
-            let inner = inside(scope, &part.1);
+            let inner = scope_with(scope, &part.1);
             clauses.push(Clause { pattern: part.0, guard: None, body: self.expr(ty, depth - 1, &inner) });
         }
         Expr::Match(Box::new(scrutinee), clauses)
@@ -266,6 +266,6 @@ fn joined(all: Vec<Bound>) -> (Vec<Pattern>, Names) {
     (patterns.collect(), names)
 }
 
-fn inside(scope: &Scope, bound: &[(String, Type)]) -> Scope {
+fn scope_with(scope: &Scope, bound: &[(String, Type)]) -> Scope {
     bound.iter().fold(scope.clone(), |scope, (name, ty)| scope.with(name, ty))
 }

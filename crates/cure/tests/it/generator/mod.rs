@@ -13,7 +13,7 @@ mod divisions;
 pub(crate) mod evaluate;
 mod expressions;
 mod faults;
-mod kept;
+mod inference;
 mod kinds;
 mod library;
 mod lists;

@@ -64,7 +64,7 @@ pub(super) fn open_guards(maker: &mut Maker, scope: &Scope) -> Option<Expr> {
 }
 
 /// A number that violates the refinement.
-fn outside(maker: &mut Maker, at: usize) -> Expr {
+fn unproved_expression(maker: &mut Maker, at: usize) -> Expr {
     let all: &[i64] = match REFINEMENTS[at].name {
         "Above" => &[0, -1, -1000],
         "NonZero" => &[0],
@@ -78,7 +78,7 @@ fn outside(maker: &mut Maker, at: usize) -> Expr {
 
 pub(super) fn literal_refinement(maker: &mut Maker, scope: &Scope) -> Option<Expr> {
     let at = maker.random.below(REFINEMENTS.len());
-    let number = outside(maker, at);
+    let number = unproved_expression(maker, at);
     let ty = Type::Refined(at);
     let name = maker.name("v");
     Some(match maker.random.below(4) {
@@ -156,7 +156,7 @@ pub(super) fn natural(maker: &mut Maker, scope: &Scope) -> Option<Expr> {
 pub(super) fn inner_refinement(maker: &mut Maker, scope: &Scope) -> Option<Expr> {
     let at = maker.random.below(REFINEMENTS.len());
     let ty = Type::Refined(at);
-    let (good, bad) = (maker.leaf(&ty, &Scope::default()), outside(maker, at));
+    let (good, bad) = (maker.leaf(&ty, &Scope::default()), unproved_expression(maker, at));
     let (value, of) = match maker.random.below(6) {
         0 => (Expr::List(vec![good, bad], None), Type::List(Box::new(ty))),
         1 => (Expr::Construct("Some".to_owned(), vec![bad], true), Type::Option(Box::new(ty))),
@@ -405,7 +405,7 @@ pub(super) fn refined_condition(maker: &mut Maker, scope: &Scope) -> Option<Expr
     let all = &maker.program.functions[..scope.functions];
     let (at, given) = all.iter().enumerate().find_map(|(at, one)| Some((at, one.given?)))?;
     if maker.random.chance(50) {
-        let wrong = outside(maker, given);
+        let wrong = unproved_expression(maker, given);
         return Some(Expr::Call(at, Vec::new(), vec![wrong]));
     }
     maker.unknown(&Type::Int, scope, |_, z| Some(Expr::Call(at, Vec::new(), vec![z])))

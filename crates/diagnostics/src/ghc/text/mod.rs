@@ -61,7 +61,7 @@ pub fn parse(text: &str) -> Parsed {
             let body = body_range(&lines, at + 1);
             let mut message = vec![line];
             message.extend(&lines[body.clone()]);
-            parsed.diagnostics.push(Diagnostic { message: dedent(&message, 0), ..nowhere(Severity::Error) });
+            parsed.diagnostics.push(Diagnostic { message: dedent(&message, 0), ..without_location(Severity::Error) });
             at = body.end;
         } else {
             rest.push(line);
@@ -115,7 +115,7 @@ impl<'a> Head<'a> {
             message = if message.is_empty() { self.first.to_owned() } else { format!("{}\n{message}", self.first) };
         }
         let (message, hints) = split_hints(&message);
-        let mut diagnostic = Diagnostic { message, hints, ..nowhere(self.severity) };
+        let mut diagnostic = Diagnostic { message, hints, ..without_location(self.severity) };
         for tag in &self.tags {
             match tag.strip_prefix("-W") {
                 // Only the first names the flag: `-Wx, -Werror=x`, `-Wx (in -Wextra)`.
@@ -143,7 +143,7 @@ impl<'a> Head<'a> {
     }
 }
 
-fn nowhere(severity: Severity) -> Diagnostic {
+fn without_location(severity: Severity) -> Diagnostic {
     Diagnostic {
         file: None,
         line: None,

@@ -112,7 +112,7 @@ fn dumped(line: &str) -> Option<Diagnostic> {
         code: words.last().filter(|word| word.starts_with("GHC-")).map(|code| (*code).to_owned()),
         message,
         hints,
-        ..nowhere(severity)
+        ..without_location(severity)
     })
 }
 

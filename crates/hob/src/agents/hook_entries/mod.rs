@@ -88,7 +88,7 @@ impl HookFile {
             return Ok(text.to_owned());
         }
         let allows = allows(self.agent);
-        let mut text = without_ours(self.agent, text)?.unwrap_or_else(|| text.to_owned());
+        let mut text = remove_own_entries(self.agent, text)?.unwrap_or_else(|| text.to_owned());
         if self.agent.layout() == Layout::Handlers && file["version"].is_null() {
             text = jsonc::set(&text, &["version".to_owned()], jsonc::input(&json!(1)), allows)?;
         }
@@ -130,10 +130,10 @@ impl HookFile {
 /// entries.
 pub(crate) fn without_hooks(owner: &str, text: &str) -> Option<String> {
     let agent = Agent::named(owner.strip_prefix(ALONE)?)?;
-    without_ours(agent, text).ok().flatten()
+    remove_own_entries(agent, text).ok().flatten()
 }
 
-fn without_ours(agent: Agent, text: &str) -> Result<Option<String>, Broken> {
+fn remove_own_entries(agent: Agent, text: &str) -> Result<Option<String>, Broken> {
     if agent.layout() == Layout::Plugin {
         // A plugin that was modified belongs to the user.
         return Ok(None);

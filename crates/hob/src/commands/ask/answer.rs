@@ -132,7 +132,7 @@ impl Answer {
             (None, [one]) => one["question"].as_str().unwrap_or_default().to_owned(),
             (None, several) => {
                 several.iter().for_each(|question| terminal::line(render_question(question)));
-                match which("Which? ").filter(|id| !id.trim().is_empty()) {
+                match read_line_or_escape("Which? ").filter(|id| !id.trim().is_empty()) {
                     Some(id) => whole_id(answerer, id.trim())?,
                     None => {
                         terminal::note("No answer was sent; all questions stay open.");
@@ -288,7 +288,7 @@ fn line(prompt: &str) -> Option<String> {
 }
 
 /// Reads a line like [`line()`]; returns `None` as soon as Esc is pressed.
-fn which(prompt: &str) -> Option<String> {
+fn read_line_or_escape(prompt: &str) -> Option<String> {
     const ESC: u8 = 0x1b;
     let stdin = std::io::stdin();
     let before = rustix::termios::tcgetattr(&stdin).ok();

@@ -35,7 +35,7 @@ impl Questions {
     pub(crate) fn run(self, project: &Project) -> Result<Exit, Failure> {
         let mut control = connect(project)?;
         if self.watch {
-            return self.stay(project, control);
+            return self.watch(project, control);
         }
         let list = control.request("ask/list", json!({"all": self.all}), |_, _| {}).map_err(refused)?;
         if self.json {
@@ -73,7 +73,7 @@ impl Questions {
         }
     }
 
-    fn stay(&self, project: &Project, mut control: Control) -> Result<Exit, Failure> {
+    fn watch(&self, project: &Project, mut control: Control) -> Result<Exit, Failure> {
         if !self.json {
             terminal::note("Watching for questions; answer them with `hob answer` elsewhere. Ctrl-C stops.");
         }
@@ -87,7 +87,7 @@ impl Questions {
                 .flat_map(|list| list["questions"].as_array())
                 .flatten()
                 .for_each(|question| self.show(question, &mut shown));
-            while terminal::lost().is_none() {
+            while terminal::lost_output().is_none() {
                 match control.notification(&["ask/changed"], None) {
                     Ok(Some((_, question))) => self.show(&question, &mut shown),
                     Ok(None) => {}
@@ -95,7 +95,7 @@ impl Questions {
                     Err(error) => return Err(refused(error)),
                 }
             }
-            if terminal::lost().is_some() {
+            if terminal::lost_output().is_some() {
                 return Ok(Exit::Done);
             }
             // This starts no daemon: one that was stopped stays stopped.

@@ -101,7 +101,7 @@ pub(crate) fn in_present_form(mut words: Vec<OsString>) -> Vec<OsString> {
 pub(crate) fn arguments(matches: &ArgMatches, schema: &Value) -> Result<Map<String, Value>, Failure> {
     let mut arguments = match matches.get_one::<String>(ARGS) {
         None => Map::new(),
-        Some(text) => whole(text)?,
+        Some(text) => parse_object(text)?,
     };
     for (property, schema, _) in properties(schema) {
         if let Some(values) = matches.get_many::<String>(property) {
@@ -253,7 +253,7 @@ fn value(property: &str, shape: Shape, given: &[&String]) -> Result<Value, Failu
     })
 }
 
-fn whole(text: &str) -> Result<Map<String, Value>, Failure> {
+fn parse_object(text: &str) -> Result<Map<String, Value>, Failure> {
     let mut read = String::new();
     let text = match text {
         "-" => {

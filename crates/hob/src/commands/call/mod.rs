@@ -1,8 +1,8 @@
 //! `hob call`: calls any tool from a shell. Flags, help and completion derive from the tool's declaration; [`flags`] converts
 //! it to a command line and back. A mistyped call does not start the daemon.
 
+pub(crate) mod command_texts;
 pub(crate) mod flags;
-pub(crate) mod in_commands;
 
 use std::ffi::OsString;
 use std::io::IsTerminal;
@@ -125,7 +125,7 @@ impl Call {
         let mut control = current_project::connect_or_start(&project, &hello)?;
         let mut result = control.call(name, arguments, progress, |_, _| {}).map_err(control_failure)?;
         if !as_json {
-            in_commands::result(&mut result);
+            command_texts::result(&mut result);
         }
         let exit = match finish(&result, as_json)? {
             Exit::Done if EVALUATING.contains(&name) => Exit::of_evaluation(&result["structuredContent"]),
@@ -139,7 +139,7 @@ impl Call {
 /// Confirms that a result was printed, since a shell makes no further call that would. If it was not printed completely or
 /// the confirmation fails, the result will be delivered again.
 pub(crate) fn confirm(control: &mut Control, exit: Exit) -> Result<Exit, Failure> {
-    if terminal::lost().is_some() {
+    if terminal::lost_output().is_some() {
         return Ok(exit);
     }
     match control.request("mail/confirm", json!({}), |_, _| {}) {
@@ -181,7 +181,7 @@ pub(crate) fn tools(choice: Choice<'_>) -> Result<Vec<Tool>, Failure> {
     let tool = declared.into_iter().map(|tool| Tool {
         name: tool.name,
         description: tool.description,
-        input_schema: whole(tool.input_schema, tool.unlisted),
+        input_schema: with_unlisted_arguments(tool.input_schema, tool.unlisted),
         hands_out: tool.repeat.hands_out(),
         examples: tool.examples.into_iter().map(|example| (example.title, example.arguments)).collect(),
     });
@@ -189,7 +189,7 @@ pub(crate) fn tools(choice: Choice<'_>) -> Result<Vec<Tool>, Failure> {
 }
 
 /// Adds the arguments that agents do not see to an input schema, so that the command line has flags for them.
-fn whole(mut input_schema: Value, unlisted: Map<String, Value>) -> Value {
+fn with_unlisted_arguments(mut input_schema: Value, unlisted: Map<String, Value>) -> Value {
     if let Some(properties) = input_schema["properties"].as_object_mut() {
         properties.extend(unlisted);
     }

@@ -1,7 +1,7 @@
 //! `hob callers`, `uses`, `callees`, `def`, `outline`, `fields`, `constructors`, `matches` and `code`: code search on the
 //! command line.
 
-mod in_commands;
+mod command_hints;
 
 use clap::{Args, Subcommand};
 use project::Project;
@@ -275,7 +275,7 @@ fn ask(project: &Project, tool: &str, arguments: Vec<(&str, Value)>, as_json: bo
     let arguments = Map::from_iter(said.map(|(name, value)| (name.to_owned(), value)));
     let mut result = control.call(tool, arguments, |_| {}, |_, _| {}).map_err(control_failure)?;
     if !as_json {
-        in_commands::result(&mut result);
+        command_hints::result(&mut result);
     }
     finish(&result, as_json)
 }

@@ -41,7 +41,7 @@ impl Build {
             }
         }
         let output = self.output.clone().unwrap_or_else(|| OUTPUT.into());
-        let directory = made(self.output, place)?;
+        let directory = create_output_dir(self.output, place)?;
         let files: Vec<_> = beams.into_iter().collect();
         let changed = beam::output::write(&directory, &files).map_err(Failure::new)?;
         terminal::line(format!(
@@ -59,7 +59,7 @@ impl Build {
 
 /// Creates the output directory. A named directory may be anywhere; the default one must be inside the project, even if a
 /// checkout contains links.
-fn made(named: Option<PathBuf>, place: &Workspace) -> Result<PathBuf, Failure> {
+fn create_output_dir(named: Option<PathBuf>, place: &Workspace) -> Result<PathBuf, Failure> {
     let failed = |error: &dyn Display| {
         let output = shown(named.as_deref().unwrap_or(Path::new(OUTPUT)));
         Failure::new(format_args!("cannot create {output}: {error}"))

@@ -97,7 +97,7 @@ fn judge_plugin(agent: &Agent, plugin: &Plugin, has_entry: bool) -> Finding {
 fn registered_in_main(agent: &Agent, site: &Site, is_used: bool) -> Option<PathBuf> {
     let main = Site { top: site.main.clone(), main: site.main.clone(), home: site.home.clone() };
     let has_entry = |file: &PathBuf| {
-        let text = Edits::look(&main.top, file, Scope::Project.links()).ok().flatten();
+        let text = Edits::read_below(&main.top, file, Scope::Project.links()).ok().flatten();
         text.is_some_and(|text| agent.format(Scope::Project).entry(&text).is_ok_and(|entry| entry.is_some()))
     };
     let files = agent.files(Scope::Project, &main).into_iter();
@@ -106,7 +106,7 @@ fn registered_in_main(agent: &Agent, site: &Site, is_used: bool) -> Option<PathB
 }
 
 fn registration(agent: &Agent, scope: Scope, file: &Path, site: &Site, search: &OsStr) -> Option<Finding> {
-    match Edits::look(site.base(scope), file, scope.links()) {
+    match Edits::read_below(site.base(scope), file, scope.links()) {
         Ok(text) => judge(agent, scope, file, agent.format(scope).entry(&text?), site, search),
         Err(error) => Some(Finding::problem(agent.title, format!("{error:#}"))),
     }

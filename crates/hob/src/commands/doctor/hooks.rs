@@ -101,7 +101,7 @@ fn find_hooks(site: &Site, report: &mut Report) -> Vec<InstalledHooks> {
     // In a linked worktree Claude Code also runs the hooks in the main worktree's local settings.
     let in_main = (site.top != site.main).then(|| (&main, HookFile::for_scope(Agent::Claude, HookScope::Local, &main)));
     for (site, file) in here.chain(in_main) {
-        let text = match Edits::look(site.base(file.base), &file.path, file.base.links()) {
+        let text = match Edits::read_below(site.base(file.base), &file.path, file.base.links()) {
             Ok(Some(text)) => text,
             Ok(None) => continue,
             Err(error) => {

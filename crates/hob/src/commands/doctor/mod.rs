@@ -1,13 +1,13 @@
 //! `hob doctor`: checks everything that hob depends on, and reports problems with their fixes.
 //!
 //! It changes nothing. [`programs`] checks the programs that hob runs, [`agents`] each agent's own files. [`hooks`] runs hob's
-//! own entries in private copies of a project with short-lived daemons. With `--try`, [`tried`] queries the project's own
+//! own entries in private copies of a project with short-lived daemons. With `--try`, [`trials`] queries the project's own
 //! daemon.
 
 mod agents;
 mod hooks;
 mod programs;
-mod tried;
+mod trials;
 
 use std::path::Path;
 
@@ -17,7 +17,7 @@ use daemon::parts::{Finding, Verdict};
 use project::{Config, Project, UserConfig};
 use serde_json::{Value, json};
 
-use crate::commands::call::in_commands::in_commands;
+use crate::commands::call::command_texts::in_commands;
 use crate::commands::current_project;
 use crate::exit::{Exit, Failure};
 use crate::terminal::{self, Style, paint};
@@ -53,7 +53,7 @@ impl Doctor {
         let parts = parts.into_iter().filter(|health| !health.findings.is_empty());
         let parts = parts.map(|health| (health.title, health.findings));
         // Progress goes to stderr, so that programs can read the list from stdout.
-        let tried = tried::findings(project, trials, |text| terminal::note(terminal::paint_note(text, Style::Dim)));
+        let tried = trials::findings(project, trials, |text| terminal::note(terminal::paint_note(text, Style::Dim)));
         let hooks = hooks::report(project, self.quick);
         let proofs = hooks.proofs;
         let sections = [("Project", project_findings(project)), ("Daemon", of_daemon(project, &config))]
@@ -155,7 +155,7 @@ fn project_findings(project: &Project) -> Vec<Finding> {
     findings.extend(own_config());
     findings.push(state(project));
     findings.extend(current_project::set_aside(project).into_iter().map(|(_, text)| Finding::note("set aside", text)));
-    findings.extend(brought(project));
+    findings.extend(report_untrusted_state(project));
     findings
 }
 
@@ -171,7 +171,7 @@ fn inner_root(project: &Project) -> Option<Finding> {
 }
 
 /// Reports a `.hob` in the checkout: it is not trusted.
-fn brought(project: &Project) -> Option<Finding> {
+fn report_untrusted_state(project: &Project) -> Option<Finding> {
     let brought = project.root().join(".hob");
     brought.symlink_metadata().ok()?;
     let (brought, state) = (brought.display(), project.state_dir().display());
@@ -241,7 +241,7 @@ fn of_daemon(project: &Project, config: &Config) -> Vec<Finding> {
         Ok(None) => {
             let here = |what| Finding::note("environment", format!("{what} before you start a daemon from here"));
             let finding = Finding::good("daemon", "not running; it starts on demand");
-            (finding, daemon::lacks(config).into_iter().map(here).collect())
+            (finding, daemon::missing_variables(config).into_iter().map(here).collect())
         }
         Ok(Some(mut control)) => match control.status() {
             Ok(status) => {

@@ -17,7 +17,7 @@ use rustyline::{Config, Editor, Helper};
 use serde_json::{Value, json};
 
 use super::signals::Signals;
-use super::typed::{Line, Typed};
+use super::terminal_input::{Line, Typed};
 use super::{Eval, call, text};
 use crate::commands::current_project;
 use crate::exit::{Exit, Failure};
@@ -131,7 +131,7 @@ fn watch(control: &mut Control, session: Option<&str>) -> Result<Exit, Failure> 
     }
     output["text"] = Value::Null;
     let mut keyboard = Typed::default();
-    while terminal::lost().is_none() {
+    while terminal::lost_output().is_none() {
         terminal::print(&terminal::harmless(output["text"].as_str().unwrap_or_default()));
         let wait = if output["more"] == true { Duration::ZERO } else { LOOK };
         if keyboard.line(wait)? == Line::End {

@@ -3,9 +3,9 @@
 //! that has not started is withdrawn, because running it later would be unexpected.
 
 mod attach;
-mod printed;
+mod output;
 mod signals;
-mod typed;
+mod terminal_input;
 
 use std::cell::RefCell;
 use std::io::{IsTerminal, Read};
@@ -17,10 +17,10 @@ use project::Project;
 use serde_json::{Map, Value, json};
 
 pub(crate) use self::attach::Attach;
-use self::printed::Printed;
+use self::output::Printed;
 use self::signals::Signals;
-use self::typed::{Line, Typed};
-use super::call::in_commands::{in_commands, in_flags_of};
+use self::terminal_input::{Line, Typed};
+use super::call::command_texts::{in_commands, in_flags_of};
 use super::call::{control_failure, finish};
 use crate::commands::current_project;
 use crate::exit::{Exit, Failure};
@@ -173,7 +173,7 @@ impl Eval {
                 break;
             }
             // The reader is gone; an ordinary program would be killed by SIGPIPE.
-            let is_unread = terminal::lost().is_some();
+            let is_unread = terminal::lost_output().is_some();
             if told.to_end() || told.to_interrupt() || is_unread {
                 let answer = call(control, "repl_interrupt", of.clone())?;
                 result = call(control, "repl_wait", with(&of, Duration::ZERO))?;
@@ -219,7 +219,8 @@ impl Eval {
 
     /// Reports the reason for waiting, unless it was just reported.
     fn tell_behind(&self, evaluation: &Value) {
-        let Some(behind) = self.behind(evaluation).filter(|behind| self.said.borrow().as_ref() != Some(behind)) else {
+        let Some(behind) = self.describe_queue(evaluation).filter(|behind| self.said.borrow().as_ref() != Some(behind))
+        else {
             return;
         };
         terminal::note(paint_note(&behind, Style::Dim));
@@ -320,12 +321,12 @@ impl Eval {
             Exit::EvalEnded => Some(format!("`hob call repl_restart{session}` starts a new one.")),
             _ => None,
         };
-        let behind = self.behind(evaluation).filter(|behind| self.said.borrow().as_ref() != Some(behind));
+        let behind = self.describe_queue(evaluation).filter(|behind| self.said.borrow().as_ref() != Some(behind));
         rest.into_iter().chain(behind).chain(how).collect()
     }
 
     /// Describes the evaluation ahead of a queued one.
-    fn behind(&self, evaluation: &Value) -> Option<String> {
+    fn describe_queue(&self, evaluation: &Value) -> Option<String> {
         let behind = evaluation["behind"].as_object()?;
         let session = self.session.as_ref().map(|name| format!(" --session {name}")).unwrap_or_default();
         let status = behind["status"].as_str().unwrap_or_default().replace('_', " ");

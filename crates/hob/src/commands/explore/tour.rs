@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use project::inside::Inside;
+use project::checkout_dir::Inside;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 

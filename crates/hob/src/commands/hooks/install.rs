@@ -45,7 +45,7 @@ fn fail_of(name: &str) -> Result<Fail, String> {
 
 impl Install {
     /// Returns the options that `hob init --hooks` uses.
-    pub(crate) fn beside(agents: &[String], is_user: bool) -> Install {
+    pub(crate) fn for_init(agents: &[String], is_user: bool) -> Install {
         let agent = agents.iter().filter(|name| Agent::named(name).is_some()).cloned().collect();
         Install { agent, scope: is_user.then_some(HookScope::User), events: "used".to_owned(), fail: None }
     }

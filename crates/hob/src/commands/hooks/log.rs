@@ -58,7 +58,7 @@ impl Log {
             if entry.record == "hook_answered" && (number > shown_to || number == 0) {
                 terminal::line(text_of(&entry.fields, entry.at_ms));
             }
-            terminal::lost().is_none()
+            terminal::lost_output().is_none()
         });
         followed.map_err(super::super::call::control_failure)?;
         Ok(Exit::Done)

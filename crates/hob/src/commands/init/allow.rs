@@ -4,13 +4,13 @@ use std::io::{BufRead as _, IsTerminal as _};
 
 use project::Project;
 
-use super::place::InitPaths;
+use super::paths::InitPaths;
 use crate::agents::{Agent, Change, Need, Scope, Step};
 use crate::exit::{Exit, Failure};
 use crate::terminal;
 
 /// Shows the steps missing for these agents, and writes those that the person approves.
-pub(super) fn go_on(
+pub(super) fn offer_steps(
     place: &InitPaths,
     project: &Project,
     agents: &[&'static Agent],

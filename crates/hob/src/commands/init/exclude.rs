@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use project::Project;
 
-use super::place::InitPaths;
+use super::paths::InitPaths;
 use crate::agents::{Edits, Links, Scope};
 use crate::exit::Failure;
 use crate::terminal;
@@ -41,7 +41,7 @@ pub(super) fn is_ignored(place: &InitPaths, file: &Path) -> bool {
     let lists: [(&Path, PathBuf); 2] =
         [(&common_dir, common_dir.join("info/exclude")), (&place.site.top, place.site.top.join(".gitignore"))];
     lists.iter().any(|(base, list)| {
-        let text = Edits::look(base, list, Links::Follow).ok().flatten().unwrap_or_default();
+        let text = Edits::read_below(base, list, Links::Follow).ok().flatten().unwrap_or_default();
         text.lines().any(|other| other == line || other == &line[1..])
     })
 }

@@ -7,7 +7,7 @@ use anyhow::Result;
 use clap::ValueEnum;
 
 use super::allow::{can_ask, confirmed};
-use super::place::InitPaths;
+use super::paths::InitPaths;
 use crate::agents::{Edits, Entry, Links};
 use crate::exit::Failure;
 use crate::terminal;
@@ -86,7 +86,7 @@ const FILES: [(&str, &str); 2] = [(CLAUDE_MD, CLAUDE_MD), (LISTENER_AT, LISTENER
 /// Returns the existing files of the listener.
 pub(super) fn files(root: &Path) -> Vec<PathBuf> {
     let is_ours = |file: &PathBuf| {
-        let text = Edits::look(root, file, Links::Refuse).ok().flatten().unwrap_or_default();
+        let text = Edits::read_below(root, file, Links::Refuse).ok().flatten().unwrap_or_default();
         text == LISTENER || text.contains(BEGIN)
     };
     FILES.map(|(file, _)| root.join(file)).into_iter().filter(is_ours).collect()

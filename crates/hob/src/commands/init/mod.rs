@@ -1,14 +1,14 @@
 //! `hob init`: writes a commented `hob.toml`, registers hob with the agents found here, and asks for the approvals they
 //! need. It is idempotent; `--undo` restores every byte.
 //!
-//! Files are written where an agent started in this worktree looks for them (`place`). Approvals are written only if a
+//! Files are written where an agent started in this worktree looks for them (`paths`). Approvals are written only if a
 //! person agrees (`allow`).
 
 mod allow;
 mod exclude;
 mod http;
 mod mail;
-mod place;
+mod paths;
 mod register;
 
 use std::io::IsTerminal as _;
@@ -24,7 +24,7 @@ use crate::terminal;
 pub(super) use allow::{can_ask, confirmed};
 pub(super) use exclude::keep_out_of_git;
 use mail::Mode;
-pub(super) use place::InitPaths;
+pub(super) use paths::InitPaths;
 use register::register;
 
 /// Set this project up: write `hob.toml`, register hob with the agents found
@@ -93,7 +93,7 @@ impl Init {
         if !self.hooks {
             return Ok(exit);
         }
-        let hooks = super::hooks::Install::beside(&self.agent, self.user).run(project)?;
+        let hooks = super::hooks::Install::for_init(&self.agent, self.user).run(project)?;
         Ok(if exit == Exit::Done { hooks } else { exit })
     }
 
@@ -159,7 +159,7 @@ impl Init {
         if place.scope == Scope::Project {
             trust_code(project);
         }
-        if let Exit::Failed = allow::go_on(place, project, &registered, self.allow)? {
+        if let Exit::Failed = allow::offer_steps(place, project, &registered, self.allow)? {
             exit = Exit::Failed;
         }
         if let Some(line) = what_to_commit(place, &registered) {
@@ -258,7 +258,7 @@ fn undo(place: &InitPaths, project: &Project) -> Result<Exit, Failure> {
             show_undone(place, &path, &undone);
         }
     }
-    if place.scope == Scope::Project && !InitPaths::new(Scope::User, project)?.edits()?.alone().is_empty() {
+    if place.scope == Scope::Project && !InitPaths::new(Scope::User, project)?.edits()?.separate_owners().is_empty() {
         is_empty = false;
         terminal::line(
             "Hooks in your own files apply to all projects, and were kept: `hob hooks uninstall` removes them.",

@@ -1,7 +1,7 @@
 //! Registers hob with one agent, in its configuration file.
 
 use super::mail::Change;
-use super::place::InitPaths;
+use super::paths::InitPaths;
 use crate::agents::{Added, Agent, Edits, Entry};
 use crate::exit::Failure;
 use crate::terminal;

@@ -5,7 +5,7 @@ use clap::{Args, Subcommand};
 use project::Project;
 use serde_json::{Value, json};
 
-use super::{Identity, person, refused};
+use super::{Identity, refused, terminal_format};
 use crate::exit::{Exit, Failure};
 use crate::terminal;
 
@@ -97,7 +97,7 @@ impl Agents {
             None => {
                 let asked = json!({"include_offline": !self.active});
                 let who = Identity { name: self.who.name, takeover: self.who.takeover };
-                who.show(project, "list_agents", asked, (self.json, person::agents))
+                who.show(project, "list_agents", asked, (self.json, terminal_format::agents))
             }
             Some(Action::Token(token)) => token.run(project),
         }

@@ -4,7 +4,7 @@ use clap::Args;
 use project::Project;
 use serde_json::{Value, json};
 
-use super::{Identity, ask, first_in_commands, person, print, refused};
+use super::{Identity, ask, first_in_commands, print, refused, terminal_format};
 use crate::commands::call::confirm;
 use crate::exit::{Exit, Failure};
 
@@ -44,12 +44,12 @@ impl Inbox {
                 true => "`hob reply ID TEXT --as user` answers one.",
                 false => "They stay unread: `hob inbox --take` marks them as read; `hob reply ID TEXT` answers one.",
             };
-            return print(&shown, self.json, |shown| person::mailbox(shown, next));
+            return print(&shown, self.json, |shown| terminal_format::mailbox(shown, next));
         }
         let mut result = ask(&mut control, "check_messages", json!({"limit": self.limit}))?;
         first_in_commands(&mut result);
         let next = "`hob reply ID TEXT` answers one; a unique prefix of the ID is enough.";
-        let exit = print(&result, self.json, |shown| person::mailbox(shown, next))?;
+        let exit = print(&result, self.json, |shown| terminal_format::mailbox(shown, next))?;
         // They were printed, so mark them as read.
         confirm(&mut control, exit)
     }

@@ -1,18 +1,18 @@
 //! The mail commands, one file each. They call the same tools as agents do, under the name that belongs to this worktree.
-//! They print the same text, except that `person` renders it at a terminal.
+//! They print the same text, except that `terminal_format` renders it at a terminal.
 
 mod ack;
 mod agents;
 mod group;
 mod import;
 mod inbox;
-mod person;
-mod place;
 mod priority;
 mod quickstart;
 mod reply;
 mod search;
 mod send;
+mod store_location;
+mod terminal_format;
 mod thread;
 mod wait;
 
@@ -21,11 +21,11 @@ pub(crate) use agents::Agents;
 pub(crate) use group::GroupCommand;
 pub(crate) use import::Import;
 pub(crate) use inbox::Inbox;
-pub(crate) use place::{PlaceCommand, place_lines};
 pub(crate) use quickstart::Quickstart;
 pub(crate) use reply::Reply;
 pub(crate) use search::Search;
 pub(crate) use send::Send;
+pub(crate) use store_location::{PlaceCommand, place_lines};
 pub(crate) use thread::Thread;
 pub(crate) use wait::WaitCommand;
 
@@ -177,7 +177,7 @@ fn first_in_commands(result: &mut Value) {
 
 /// Prints a result; at a terminal, `shown` renders it.
 fn print(result: &Value, as_json: bool, shown: impl Fn(&Value)) -> Result<Exit, Failure> {
-    if as_json || !person::reads() || result["isError"] == true {
+    if as_json || !terminal_format::reads() || result["isError"] == true {
         return finish(result, as_json);
     }
     shown(&result["structuredContent"]);

@@ -4,7 +4,7 @@ use clap::Args;
 use project::Project;
 use serde_json::json;
 
-use super::{Identity, person};
+use super::{Identity, terminal_format};
 use crate::exit::{Exit, Failure};
 
 /// Search the messages that you wrote or received
@@ -41,6 +41,6 @@ impl Search {
             "query": self.query, "from": self.from, "to": self.to, "since": self.since, "until": self.until,
             "limit": self.limit,
         });
-        self.who.show(project, "search_messages", arguments, (self.json, person::search_results))
+        self.who.show(project, "search_messages", arguments, (self.json, terminal_format::search_results))
     }
 }

@@ -4,7 +4,7 @@ use clap::Args;
 use project::Project;
 use serde_json::json;
 
-use super::{Identity, ask, first_in_commands, person, print};
+use super::{Identity, ask, first_in_commands, print, terminal_format};
 use crate::exit::{Exit, Failure};
 
 /// Show the conversation that a message belongs to
@@ -25,6 +25,6 @@ impl Thread {
         let mut control = self.who.connect(project)?;
         let mut result = ask(&mut control, "get_thread", json!({"id": self.id}))?;
         first_in_commands(&mut result);
-        print(&result, self.json, person::thread)
+        print(&result, self.json, terminal_format::thread)
     }
 }

@@ -1,6 +1,6 @@
 //! `hob node`: commands for node files. `run` and `list` use the daemon, as an agent does; the others run without it.
 
-mod kept;
+mod stored_calls;
 mod trial;
 
 use std::fs::OpenOptions;
@@ -35,8 +35,8 @@ enum Sub {
     Run(Run),
     Test(trial::Test),
     Record(trial::Record),
-    Usage(kept::UsageOf),
-    Gc(kept::Gc),
+    Usage(stored_calls::UsageOf),
+    Gc(stored_calls::Gc),
 }
 
 /// Create a sample node file
@@ -165,14 +165,14 @@ fn called(project: &Project, tool: &str, arguments: Map<String, Value>) -> Resul
 }
 
 /// Returns the current worktree, and the directory of its node files.
-fn place(project: &Project) -> Result<(PathBuf, PathBuf), Failure> {
+fn node_directory(project: &Project) -> Result<(PathBuf, PathBuf), Failure> {
     let config = Config::load(project, &daemon::sections()).map_err(Failure::new)?;
     Ok((project.worktree(&current_project::cwd()?), config.settings::<NodesSettings>().path))
 }
 
 /// Opens the node files of the current worktree.
 fn folder(project: &Project) -> Result<Folder, Failure> {
-    let (worktree, path) = place(project)?;
+    let (worktree, path) = node_directory(project)?;
     Ok(Folder::new(&worktree, &path).without(daemon::tool_names().into()))
 }
 
@@ -204,7 +204,7 @@ impl New {
             let why = format!("{} is the name of a built-in tool", self.name);
             return Err(Failure::new(why).hint("Choose another name.").exit(Exit::Usage));
         }
-        let (worktree, path) = place(project)?;
+        let (worktree, path) = node_directory(project)?;
         // This also refuses a directory that is a link.
         Folder::new(&worktree, &path).names().map_err(Failure::new)?;
         let file = path.join(format!("{}{SUFFIX}", self.name));
@@ -229,7 +229,7 @@ impl New {
 
 impl Check {
     fn run(self, project: &Project) -> Result<Exit, Failure> {
-        let (worktree, path) = place(project)?;
+        let (worktree, path) = node_directory(project)?;
         let folder = Folder::new(&worktree, &path).without(daemon::tool_names().into());
         let mut wrong = 0;
         let mut count = self.files.len();

@@ -177,5 +177,5 @@ fn answer_open(person: &mut Person, shared: &Shared) -> Option<()> {
             shared.acknowledged.lock().unwrap().insert(title.to_owned(), yes);
         }
     }
-    person.hear()
+    person.read_notice()
 }

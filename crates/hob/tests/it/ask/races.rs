@@ -60,7 +60,7 @@ impl Person {
     }
 
     /// Waits briefly for news about a question; `None` if the daemon is gone.
-    pub(super) fn hear(&mut self) -> Option<()> {
+    pub(super) fn read_notice(&mut self) -> Option<()> {
         self.stream.get_ref().set_read_timeout(Some(Duration::from_millis(50))).unwrap();
         let heard = self.stream.fill_buf().map(<[u8]>::is_empty);
         self.stream.get_ref().set_read_timeout(None).unwrap();

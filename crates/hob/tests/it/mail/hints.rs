@@ -6,14 +6,14 @@ use testkit::{McpPeer, until};
 use super::{Team, ok, send};
 
 /// Returns the hint before a call's own text.
-fn beside(peer: &mut McpPeer) -> String {
+fn text_before_result(peer: &mut McpPeer) -> String {
     let text = peer.call("repl_eval", json!({"code": "echo own"})).text;
     text.split("own\n").next().unwrap_or_default().trim_end().to_owned()
 }
 
 /// Waits until there is a hint, and returns it.
 fn hinted(peer: &mut McpPeer) -> String {
-    until("a hint beside a result", || Some(beside(peer)).filter(|said| !said.is_empty()))
+    until("a hint beside a result", || Some(text_before_result(peer)).filter(|said| !said.is_empty()))
 }
 
 fn with_bash(team: &Team, name: &str, args: &[&str]) -> McpPeer {
@@ -37,7 +37,7 @@ fn mail_that_waits_is_told_beside_other_results_once_for_each_arrival() {
         hinted(&mut reviewer),
         "2 messages wait for reviewer, 1 critical, from planner: check_messages takes them."
     );
-    assert_eq!(beside(&mut reviewer), "");
+    assert_eq!(text_before_result(&mut reviewer), "");
 
     send(&mut planner, "reviewer", "three");
     assert_eq!(
@@ -49,7 +49,7 @@ fn mail_that_waits_is_told_beside_other_results_once_for_each_arrival() {
     let read = ok(&mut reviewer, "check_messages", json!({}));
     assert_eq!(read["messages"].as_array().map(Vec::len), Some(3), "{read}");
     for _ in 0..5 {
-        assert_eq!(beside(&mut reviewer), "");
+        assert_eq!(text_before_result(&mut reviewer), "");
     }
     send(&mut planner, "reviewer", "four");
     // The three leased messages do not count as waiting.
@@ -65,10 +65,10 @@ fn what_waited_before_is_told_with_the_first_result() {
     let mut planner = team.agent_with("planner", &["mail"]);
     send(&mut planner, "reviewer", "one");
     let mut holding = with_bash(&team, "reviewer", &["repl"]);
-    assert_eq!(beside(&mut holding), "");
+    assert_eq!(text_before_result(&mut holding), "");
     // Counting starts with the connection, and no result waits for it.
     let first = until("a hint with a first result", || {
-        let said = beside(&mut team.agent_with("reviewer", &[]));
+        let said = text_before_result(&mut team.agent_with("reviewer", &[]));
         Some(said).filter(|said| !said.is_empty())
     });
     assert_eq!(first, "1 message waits for reviewer, from planner: check_messages takes them.");
@@ -83,7 +83,7 @@ fn hints_are_only_for_who_has_the_mail_and_a_name() {
     // The text of an imitated system is not changed.
     let mut imitating = team.agent_with("reviewer", &["--profile", "thrum", "--as", "reviewer"]);
     for _ in 0..5 {
-        assert_eq!(beside(&mut without_mail), "");
+        assert_eq!(text_before_result(&mut without_mail), "");
         assert!(!imitating.call("list_agents", json!({})).text.contains("wait for reviewer"));
     }
 
@@ -92,7 +92,7 @@ fn hints_are_only_for_who_has_the_mail_and_a_name() {
     let mut named = project.mcp(&[]);
     named.initialize();
     ok(&mut named, "repl_start", json!({"profile": "bash"}));
-    assert_eq!(beside(&mut named), "");
+    assert_eq!(text_before_result(&mut named), "");
     project.run(["quickstart", "--name", "named", "--role", "dev"]).ok();
     project.run(["send", "--to", "named", "note to self"]).ok();
     assert_eq!(hinted(&mut named), "1 message waits for named, from named: check_messages takes them.");
@@ -100,7 +100,7 @@ fn hints_are_only_for_who_has_the_mail_and_a_name() {
     let mut late = project.mcp(&[]);
     late.initialize();
     ok(&mut late, "repl_start", json!({"profile": "bash"}));
-    assert_eq!(beside(&mut late), "");
+    assert_eq!(text_before_result(&mut late), "");
     ok(&mut late, "register_agent", json!({"name": "late", "role": "dev"}));
     project.run(["send", "--as", "late", "--to", "late", "note to self"]).ok();
     assert_eq!(hinted(&mut late), "1 message waits for late, from late: check_messages takes them.");

@@ -22,7 +22,7 @@ fn fifty_deaths_of_the_daemon_lose_and_double_nothing() {
     let mut ringer = team.agent("planner");
     for death in 0..DEATHS {
         // Kill at a different point each time: right after an answer, or while many calls are in flight.
-        load.goes_on(1 + death * 7 % 23);
+        load.wait_for_more(1 + death * 7 % 23);
         if let Some(pid) = team.project.daemon_pid() {
             kill_hard(pid);
         }
@@ -30,7 +30,7 @@ fn fifty_deaths_of_the_daemon_lose_and_double_nothing() {
             sleepers.ring(&mut ringer, &format!("after {death}"));
         }
     }
-    load.goes_on(1);
+    load.wait_for_more(1);
     let count = load.end();
     sleepers.ring(&mut ringer, "at the end");
     eprintln!("{DEATHS} deaths: {count:?}");

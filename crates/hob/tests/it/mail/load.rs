@@ -55,7 +55,7 @@ impl Load {
     }
 
     /// Waits until `count` more sends are acknowledged.
-    pub(super) fn goes_on(&self, more: u64) {
+    pub(super) fn wait_for_more(&self, more: u64) {
         let until_there = self.shared.acknowledged.load(Ordering::Relaxed) + more;
         until("sends to be acknowledged", || {
             (self.shared.acknowledged.load(Ordering::Relaxed) >= until_there).then_some(())

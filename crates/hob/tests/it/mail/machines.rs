@@ -93,7 +93,7 @@ fn deaths_and_cut_connections_lose_and_double_nothing() {
     let mut sleepers = Sleepers::new(vec![here.named("sleeper-0"), there.named("sleeper-1")]);
     let mut ringer = here.agent("ringer");
     for blow in 0..15_u64 {
-        load.goes_on(1 + blow * 7 % 23);
+        load.wait_for_more(1 + blow * 7 % 23);
         match blow % 3 {
             0 => here.kill_daemon(),
             1 => database.cut_connections(),
@@ -103,7 +103,7 @@ fn deaths_and_cut_connections_lose_and_double_nothing() {
             sleepers.ring(&mut ringer, &format!("after {blow}"));
         }
     }
-    load.goes_on(1);
+    load.wait_for_more(1);
     let count = load.end();
     sleepers.ring(&mut ringer, "at the end");
     eprintln!("15 blows: {count:?}");

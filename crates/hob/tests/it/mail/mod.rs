@@ -1,8 +1,8 @@
 //! Agents that exchange mail: real front-ends in real worktrees of one repository.
 //!
 //! Here: the team, and helpers for conversations. `known_faults.rs` tests each known fault of the previous system, `holders.rs` who may
-//! use a name, `over_http.rs` agents with tokens, `person.rs` the person's own mail, `pushed.rs` subscriptions, `hints.rs` hints in results, `hostile.rs` hostile texts,
-//! `survival.rs` killed processes, `failures.rs` full disks and broken stores, `clock.rs` a clock that jumps, and `places.rs` names and
+//! use a name, `over_http.rs` agents with tokens, `person_mail.rs` the person's own mail, `pushed.rs` subscriptions, `hints.rs` hints in results, `hostile.rs` hostile texts,
+//! `survival.rs` killed processes, `failures.rs` full disks and broken stores, `clock.rs` a clock that jumps, and `odd_locations.rs` names and
 //! locations of projects. `load.rs` is the load for `kills.rs` with one daemon, and for `machines.rs` with two daemons and one database.
 
 mod clock;
@@ -14,9 +14,9 @@ mod kills;
 mod known_faults;
 mod load;
 mod machines;
+mod odd_locations;
 mod over_http;
-mod person;
-mod places;
+mod person_mail;
 mod pushed;
 mod survival;
 

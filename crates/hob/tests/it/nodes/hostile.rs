@@ -9,7 +9,7 @@ use super::{RATE, engine, names_model};
 use crate::fresh;
 
 /// Returns a local address that is not loopback, so that prompts to a model behind it count as leaving the machine.
-fn outside() -> Option<(TcpListener, String)> {
+fn listen_outside() -> Option<(TcpListener, String)> {
     // Connecting a UDP socket sends nothing; it only selects the address.
     let socket = UdpSocket::bind("0.0.0.0:0").ok()?;
     socket.connect("192.0.2.1:9").ok()?;
@@ -22,7 +22,7 @@ fn outside() -> Option<(TcpListener, String)> {
 fn a_checkout_sends_no_prompt_elsewhere_before_it_is_granted() {
     let project = fresh();
     let (listener, url) =
-        outside().map_or((None, "https://192.0.2.1/v1".to_owned()), |(listener, url)| (Some(listener), url));
+        listen_outside().map_or((None, "https://192.0.2.1/v1".to_owned()), |(listener, url)| (Some(listener), url));
     project.write("hob.toml", &format!("[nodes]\nmodels.away = {{ url = \"{url}\", model = \"m\" }}\n"));
     project.write("nodes/rate.node.md", RATE);
     project.write("nodes/named.node.md", &RATE.replace("input:", "model: away\ninput:"));

@@ -4,7 +4,7 @@ mod delegated;
 mod edits;
 mod hostile;
 mod live;
-mod outside;
+mod outside_links;
 mod recorded;
 mod secrets;
 mod streamed;

@@ -6,7 +6,7 @@ use testkit::{McpPeer, Ran, TestProject, until};
 use super::RATE;
 use crate::fresh;
 
-fn says(ran: &Ran, words: &[&str]) {
+fn check_says(ran: &Ran, words: &[&str]) {
     let said = format!("{}{}", ran.stdout, ran.stderr);
     assert!(ran.code != Some(0), "{said}");
     for word in words {
@@ -21,11 +21,14 @@ fn run(project: &TestProject, name: &str) -> Ran {
 #[test]
 fn no_such_node_or_input() {
     let project = fresh();
-    says(&run(&project, "rate"), &["unknown node \"rate\" in nodes/", "`hob node new NAME` writes one"]);
+    check_says(&run(&project, "rate"), &["unknown node \"rate\" in nodes/", "`hob node new NAME` writes one"]);
     project.write("nodes/rate.node.md", RATE);
-    says(&run(&project, "rat"), &["unknown node \"rat\" in nodes/", "did you mean \"rate\"?"]);
+    check_says(&run(&project, "rat"), &["unknown node \"rat\" in nodes/", "did you mean \"rate\"?"]);
     let misspelt = project.run(["node", "run", "rate", r#"{"txt": "It rained."}"#]);
-    says(&misspelt, &["\"text\" is a required property (keys there: txt)", "The node's input: {\"type\":\"object\""]);
+    check_says(
+        &misspelt,
+        &["\"text\" is a required property (keys there: txt)", "The node's input: {\"type\":\"object\""],
+    );
 }
 
 #[test]
@@ -35,7 +38,7 @@ fn no_such_model() {
     let models = "[nodes]\nmodels.small = { url = \"http://127.0.0.1:9/v1\", model = \"m\" }\n";
     project.write("hob.toml", models);
     let way = "add [nodes.models.\"large\"] with url and model, and restart the daemon (`hob stop`)";
-    says(&run(&project, "rate"), &["model large is not configured (configured: small)", way]);
+    check_says(&run(&project, "rate"), &["model large is not configured (configured: small)", way]);
     // It is told before anybody calls.
     let listed = project.run(["node", "list"]).ok();
     assert!(listed.contains("cannot run: model large is not configured (configured: small)"), "{listed}");
@@ -43,7 +46,10 @@ fn no_such_model() {
     project
         .write("hob.toml", &format!("{models}models.other = {{ url = \"http://127.0.0.1:9/v1\", model = \"m\" }}\n"));
     project.write("nodes/rate.node.md", RATE);
-    says(&run(&project, "rate"), &["there are several (other, small): set nodes.model, or `model` in the node's file"]);
+    check_says(
+        &run(&project, "rate"),
+        &["there are several (other, small): set nodes.model, or `model` in the node's file"],
+    );
 }
 
 #[test]
@@ -77,11 +83,11 @@ fn two_files_of_one_name_and_an_illegal_one() {
     project.write("nodes/other.node.md", &RATE.replace("description", "name: rate\ndescription"));
     project.write("nodes/no name.node.md", RATE);
     let checked = project.run(["node", "check"]);
-    says(
+    check_says(
         &checked,
         &["nodes/other.node.md:2: `name` is \"rate\", but the file is named other.node.md; use the same name for both"],
     );
-    says(&checked, &["nodes/no name.node.md: invalid node name; use 1 to 64 letters, digits, `_` and `-`"]);
+    check_says(&checked, &["nodes/no name.node.md: invalid node name; use 1 to 64 letters, digits, `_` and `-`"]);
     let mut peer = project.mcp(&[]);
     peer.initialize();
     assert_eq!(peer.call("rate", json!({"text": "a"})).structured["state"], "delegate");
@@ -102,15 +108,15 @@ fn what_looks_like_a_node_file_and_is_none() {
     let misnamed = "nodes/rate.nodes.md is not a node file, because its name does not end with .node.md; if it is meant as one, \
                     rename it to rate.node.md";
     let checked = project.run(["node", "check"]);
-    says(&checked, &[link, directory, misnamed, "2 of 2 node files are invalid"]);
+    check_says(&checked, &[link, directory, misnamed, "2 of 2 node files are invalid"]);
     let listed = project.run(["node", "list"]).ok();
     for words in [link, directory, misnamed] {
         assert!(listed.contains(words), "{words}: {listed}");
     }
     assert!(!listed.contains("tone.md"), "what nodes include is not meant as one: {listed}");
-    says(&project.run(["node", "check", "far", "rate"]), &[link, misnamed, "2 of 2 node files"]);
-    says(&run(&project, "far"), &["unknown node \"far\": ", link]);
-    says(&run(&project, "rate"), &["unknown node \"rate\": ", misnamed]);
+    check_says(&project.run(["node", "check", "far", "rate"]), &[link, misnamed, "2 of 2 node files"]);
+    check_says(&run(&project, "far"), &["unknown node \"far\": ", link]);
+    check_says(&run(&project, "rate"), &["unknown node \"rate\": ", misnamed]);
     // Who follows the files is told as they change.
     project.write("nodes/real.node.md", RATE);
     let mut peer = project.mcp(&["nodes"]);
@@ -145,9 +151,9 @@ fn a_file_is_looked_for_where_the_shell_stands_and_named_once() {
     assert!(check("", "nodes/rate.node.md").ok().contains("nodes/rate.node.md: good"));
     check("nodes", "rate").ok();
     let link = check("nodes", "far.node.md");
-    says(&link, &["nodes/far.node.md is a link"]);
+    check_says(&link, &["nodes/far.node.md is a link"]);
     assert_eq!(link.stdout.matches("far.node.md").count(), 1, "{}", link.stdout);
-    says(&check("", "rat"), &["unknown node \"rat\" in nodes/: did you mean \"rate\"?"]);
+    check_says(&check("", "rat"), &["unknown node \"rat\" in nodes/: did you mean \"rate\"?"]);
 }
 
 #[test]
@@ -164,7 +170,7 @@ fn a_name_that_is_none_is_no_advice() {
     // An invalid file does not prevent testing the others.
     project.write("nodes/rate.node.md", &RATE.replace("policy:", "tests: [ { input: { text: a } } ]\npolicy:"));
     let tested = project.run(["node", "test"]);
-    says(&tested, &["rate:5: failed", "nodes/bad.node.md is invalid"]);
+    check_says(&tested, &["rate:5: failed", "nodes/bad.node.md is invalid"]);
 }
 
 #[test]
@@ -174,7 +180,10 @@ fn a_model_that_is_named_and_not_there_is_no_other() {
     let on = |model: &str| {
         project.run(["call", "node_run", "--node", "rate", "--input", r#"{"text": "a"}"#, "--model", model])
     };
-    says(&on("large"), &["model large is not configured (no models are configured): add [nodes.models.\"large\"]"]);
+    check_says(
+        &on("large"),
+        &["model large is not configured (no models are configured): add [nodes.models.\"large\"]"],
+    );
     assert!(on("delegate").ok().contains("node_submit"));
 }
 
@@ -213,16 +222,16 @@ fn a_folder_that_is_none() {
     let project = fresh();
     project.write("nodes", "a file");
     let words = ["nodes/ is not a directory", "make it one, or set another in nodes.path"];
-    says(&project.run(["node", "check"]), &words);
-    says(&project.run(["node", "new", "rate"]), &words);
-    says(&run(&project, "rate"), &words);
+    check_says(&project.run(["node", "check"]), &words);
+    check_says(&project.run(["node", "new", "rate"]), &words);
+    check_says(&run(&project, "rate"), &words);
     let mut peer = project.mcp(&["nodes"]);
     peer.initialize();
     let status = peer.call("nodes_status", json!({})).text;
     assert!(words.iter().all(|word| status.contains(word)), "{status}");
     for path in ["../out", "/etc"] {
         project.write("hob.toml", &format!("[nodes]\npath = \"{path}\"\n"));
-        says(
+        check_says(
             &project.run(["node", "check"]),
             &["nodes.path", "is not a directory inside the project", "set a path relative to its root"],
         );
@@ -243,15 +252,18 @@ fn a_key_that_does_not_work() {
     };
     let file = project.home().join("key");
     let of_file = format!("key_file = \"{}\"", file.display());
-    says(
+    check_says(
         &names(&of_file),
         &["the model \"paid\" cannot be used: its key_file ", "a file that only you can read (chmod 600)"],
     );
     std::fs::write(&file, "sk-1\n").unwrap();
-    says(&names(&of_file), &["a file that only you can read (chmod 600)"]);
-    says(&names("key_env = \"SOME_API_KEY\""), &["its key_env SOME_API_KEY is not set where the daemon was started"]);
-    says(&names("key_env = \"TOKEN\""), &["key_env \"TOKEN\" does not reach the daemon", "end with _API_KEY"]);
-    says(&names("key = \"sk-1\""), &["unknown field `key`"]);
+    check_says(&names(&of_file), &["a file that only you can read (chmod 600)"]);
+    check_says(
+        &names("key_env = \"SOME_API_KEY\""),
+        &["its key_env SOME_API_KEY is not set where the daemon was started"],
+    );
+    check_says(&names("key_env = \"TOKEN\""), &["key_env \"TOKEN\" does not reach the daemon", "end with _API_KEY"]);
+    check_says(&names("key = \"sk-1\""), &["unknown field `key`"]);
 }
 
 #[test]
@@ -263,16 +275,16 @@ fn a_shell_hears_of_a_value_that_is_not_taken() {
     let ran: serde_json::Value = serde_json::from_str(&ran).unwrap();
     let ticket = format!("--ticket={}", ran["delegate"]["ticket"].as_str().unwrap());
     let submit = |value: &str| project.run(["call", "node_submit", &ticket, "--value", value]);
-    says(&submit(r#"{"reason": "r", "score": 9}"#), &["Rejected", "got 9", "one attempt is left"]);
-    says(
+    check_says(&submit(r#"{"reason": "r", "score": 9}"#), &["Rejected", "got 9", "one attempt is left"]);
+    check_says(
         &submit(r#"{"reason": "r", "score": 9}"#),
         &["The value is the same as before and counts once", "one attempt"],
     );
-    says(&submit(r#"{"reason": "r", "score": 8}"#), &["got 8", "That was the last attempt"]);
+    check_says(&submit(r#"{"reason": "r", "score": 8}"#), &["got 8", "That was the last attempt"]);
     let late = submit(r#"{"reason": "r", "score": 4}"#);
-    says(&late, &["No attempts are left, so this value was not validated; call rate again for a new ticket."]);
+    check_says(&late, &["No attempts are left, so this value was not validated; call rate again for a new ticket."]);
     assert!(!late.stdout.contains("got 8"), "{}", late.stdout);
-    says(&project.run(["call", "node_submit", "--ticket=a", "--value", "1"]), &["No node gave you this ticket"]);
+    check_says(&project.run(["call", "node_submit", "--ticket=a", "--value", "1"]), &["No node gave you this ticket"]);
 }
 
 #[test]
@@ -284,11 +296,11 @@ fn the_last_good_version_answers_a_shell_too() {
     assert!(run(&project, "rate").ok().contains("You rate texts."), "the version before");
     assert!(project.run(["node", "list"]).ok().contains("nodes/rate.node.md"), "what is wrong is said there");
     std::fs::remove_file(project.root().join("nodes/rate.node.md")).unwrap();
-    says(&run(&project, "rate"), &["unknown node \"rate\""]);
+    check_says(&run(&project, "rate"), &["unknown node \"rate\""]);
     // A daemon that never read a valid version has no node to serve.
     project.run(["stop"]).ok();
     project.write("nodes/rate.node.md", "---\ndescription: [\n---\nbroken\n");
-    says(&run(&project, "rate"), &["nodes/rate.node.md is invalid"]);
+    check_says(&run(&project, "rate"), &["nodes/rate.node.md is invalid"]);
 }
 
 #[test]

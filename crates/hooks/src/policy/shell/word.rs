@@ -34,7 +34,7 @@ impl Word {
     }
 
     /// Returns a path below this one.
-    pub(crate) fn below(&self) -> Word {
+    pub(crate) fn path_below(&self) -> Word {
         let mut word = self.clone();
         word.parts.push(Part::Hole { several: false });
         word

@@ -238,7 +238,7 @@ fn find(script: &mut Script, simple: &Simple, depth: usize) {
         };
         let end = (0..rest.len()).find(|at| is_end(*at)).unwrap_or(rest.len());
         // The braces stand for a found file. Its path begins with the searched directory.
-        let found = |word: &Word| if word.render().contains("{}") { place.below() } else { word.clone() };
+        let found = |word: &Word| if word.render().contains("{}") { place.path_below() } else { word.clone() };
         let words: Vec<Word> = rest[..end].iter().map(found).collect();
         rest = &rest[end..];
         if !words.is_empty() {

@@ -6,8 +6,8 @@ use proptest::prelude::*;
 use super::{decision, shell};
 use crate::agents::{Agent, Verdict};
 use crate::event::Event;
-use crate::policy::in_force::Source;
-use crate::policy::{Decision, Facts, Policy, Subject, decide, in_force, script};
+use crate::policy::effective_policy::Source;
+use crate::policy::{Decision, Facts, Policy, Subject, decide, effective_policy, script};
 
 /// Pieces of commands and rules that often match.
 const PROGRAMS: &[&str] =
@@ -124,9 +124,9 @@ proptest! {
 
     #[test]
     fn ungranted_edits_never_loosen(before in prop::collection::vec(rule(), 0..5), after in prop::collection::vec(rule(), 0..5), command in command()) {
-        let held = in_force::in_force(&policy(&before), &in_force::RuleRecord::default(), &Source::User);
+        let held = effective_policy::in_force(&policy(&before), &effective_policy::RuleRecord::default(), &Source::User);
         // Both files use the same ids for different rules.
-        let now = in_force::in_force(&policy(&after), &held.held, &Source::Project(FileGrant::OtherText));
+        let now = effective_policy::in_force(&policy(&after), &held.held, &Source::Project(FileGrant::OtherText));
         let event = crate::read(crate::Agent::Claude, "", shell(&command).to_string().as_bytes());
         let subject = crate::policy::Subject::from_event(&event, "/p".as_ref(), "/p".as_ref());
         let decide = |policy| crate::policy::decide(&[policy], &event, &subject, &crate::policy::Facts::new()).verdict;

@@ -128,7 +128,7 @@ impl Telling {
             };
             match message {
                 Ok(message) => {
-                    if self.has_ended().await || self.tell(MESSAGE, &Notice::new(&message)).await.is_err() {
+                    if self.has_ended().await || self.notify(MESSAGE, &Notice::new(&message)).await.is_err() {
                         return;
                     }
                     // Only recorded: a subscriber asked for notifications, however often other hints were tried.
@@ -156,16 +156,16 @@ impl Telling {
 
     /// Notifies the subscriber if its name was taken over; returns whether it was.
     async fn has_ended(&self) -> bool {
-        let Some(refusal) = self.callers.lost(&self.mail, &self.session).await else { return false };
+        let Some(refusal) = self.callers.lost_name(&self.mail, &self.session).await else { return false };
         let reason = crate::error::failed(refusal).to_string();
         // If the connection has ended too, the subscriber knows.
-        let _ = self.tell(END, &json!({"reason": reason})).await;
+        let _ = self.notify(END, &json!({"reason": reason})).await;
         true
     }
 
     /// Sends a notification, and waits for a slow subscriber. The rising numbers tell it which messages it has, so it
     /// must not miss any. Meanwhile messages wait in the store, except for one page.
-    async fn tell(&self, method: &str, notice: &impl Serialize) -> Result<(), NotifyError> {
+    async fn notify(&self, method: &str, notice: &impl Serialize) -> Result<(), NotifyError> {
         let (mut pause, longest) = SLOWLY;
         while let Err(error) = self.cx.notify(method, notice) {
             if error == NotifyError::Closed {

@@ -1,7 +1,7 @@
 //! A store in memory, for tests. Nothing outlives it.
 
 mod deliver;
-mod look;
+mod queries;
 mod rows;
 
 use parking_lot::{Mutex, MutexGuard};
@@ -38,7 +38,7 @@ impl MemoryStore {
             let rows = RefCell::new(rows);
             work.run(
                 |change| Ok(rules::at_once(rules::apply(*rows.borrow_mut(), &change))),
-                |query| Ok(look::answer(&rows.borrow(), query)),
+                |query| Ok(queries::answer(&rows.borrow(), query)),
             )
         };
         hook(arrivals).into_iter().flat_map(|along| make(rows, along)).collect()
@@ -73,7 +73,7 @@ impl Store for MemoryStore {
     }
 
     fn read(&self, query: Query) -> BoxFuture<'_, Result<QueryResult, StoreError>> {
-        let found = look::answer(&self.rows(), query);
+        let found = queries::answer(&self.rows(), query);
         Box::pin(std::future::ready(Ok(found)))
     }
 

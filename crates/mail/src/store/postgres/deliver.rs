@@ -4,11 +4,11 @@
 use sqlx::Row;
 use sqlx::postgres::PgRow;
 
-use super::look::message_columns;
+use super::queries::message_columns;
 use super::rows::run;
 use super::transaction::{Fault, Transaction};
 use crate::model::order::Position;
-use crate::model::words::split_words;
+use crate::model::search_words::split_words;
 use crate::model::{AgentName, DeliveryState, HandedOut, Kind, MessageId, Millis, Priority, SessionId};
 use crate::store::change::{BeginHint, Claim, EndHint, HintVerdict, Purge, Purged, Recipient};
 use crate::store::message::NewMessage;
@@ -211,7 +211,7 @@ impl MessageRows for Transaction<'_> {
             );
             // Which message a delivery brings never changes, and its text neither.
             for row in sqlx::query(sql).bind(agent).bind(stored).fetch_all(&mut *self.db).await? {
-                let message = super::look::message(&row)?;
+                let message = super::queries::message(&row)?;
                 found.insert(message.seq, message);
             }
         }

@@ -8,8 +8,8 @@ use sqlx::query::Query;
 use sqlx::{PgConnection, Postgres, Row};
 
 use super::Shared;
+use super::required_rows::Wants;
 use super::rows::holder;
-use super::wants::Wants;
 use super::working_rows::{KnownAgent, KnownDelivery};
 use super::working_set::WorkingSet;
 use crate::model::{AgentName, DeliveryState, Member, MemberKind, MessageId, Millis, Priority, SessionId};
@@ -75,7 +75,7 @@ const TIME: Part = "SELECT 6, (extract(epoch FROM clock_timestamp()) * 1000)::bi
 /// deadlock there, the database ends one of the transactions, which is then repeated.
 pub(super) async fn lock(db: &mut PgConnection, space: i64, wants: &Wants) -> Result<(), sqlx::Error> {
     let members = MEMBERS.iter().copied().filter(|_| !wants.addresses.is_empty());
-    let agents = which(wants).chain(members).map(|which| format!("SELECT a.id FROM agent a WHERE {which}"));
+    let agents = wanted_conditions(wants).chain(members).map(|which| format!("SELECT a.id FROM agent a WHERE {which}"));
     let agents = agents.collect::<Vec<_>>().join(" UNION ");
     let sql = format!("SELECT agent FROM mailbox WHERE agent IN ({agents}) ORDER BY agent FOR UPDATE");
     bind_names(&sql, space, wants).fetch_all(db).await.map(drop)
@@ -110,7 +110,7 @@ pub(super) async fn load(
 }
 
 /// Returns the conditions of the wanted agents.
-fn which(wants: &Wants) -> impl Iterator<Item = Part> {
+fn wanted_conditions(wants: &Wants) -> impl Iterator<Item = Part> {
     let named = if wants.everyone {
         ALL
     } else if wants.addresses.is_empty() {
@@ -123,7 +123,7 @@ fn which(wants: &Wants) -> impl Iterator<Item = Part> {
 
 fn statement(wants: &Wants) -> String {
     let mut sql = String::with_capacity(4096);
-    for which in which(wants) {
+    for which in wanted_conditions(wants) {
         if !sql.is_empty() {
             sql.push_str(" UNION ALL ");
         }

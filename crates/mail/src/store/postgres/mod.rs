@@ -8,14 +8,14 @@
 
 mod deliver;
 mod load;
-mod look;
 mod maintenance;
+mod queries;
+mod required_rows;
 mod rows;
 mod save;
 mod schema;
-mod spaces;
+mod space;
 mod transaction;
-mod wants;
 mod working_rows;
 mod working_set;
 mod writer;
@@ -35,7 +35,7 @@ use super::query::{Query, QueryResult};
 use super::{BoxFuture, Store, Wake, WakeDelivery, WakeListener};
 use crate::error::StoreError;
 use crate::model::{Clock, Limits, Space};
-pub use spaces::{Former, Noted, Own, Refuse, SettledSpace, Why};
+pub use space::{Former, Noted, Own, Refuse, SettledSpace, Why};
 use writer::{Job, Writer};
 
 /// The most waiting changes.
@@ -97,10 +97,10 @@ impl PostgresStore {
         let (space, settled) = loop {
             let mut db = pool.acquire().await.map_err(explain)?;
             let prepared = match schema::prepare(&mut db).await {
-                Ok(id) => spaces::settle(&mut db, id, &options.space, &options.former).await,
+                Ok(id) => space::settle(&mut db, id, &options.space, &options.former).await,
                 Err(error) => Err(error),
             };
-            if !tries.again(&prepared) {
+            if !tries.should_retry(&prepared) {
                 break prepared?;
             }
         };
@@ -195,8 +195,8 @@ impl Store for PostgresStore {
             let mut tries = Tries::default();
             loop {
                 let mut db = self.pool.acquire().await.map_err(explain)?;
-                let found = look::answer(&mut db, &self.shared, query.clone()).await.map_err(explain);
-                if !tries.again(&found) {
+                let found = queries::answer(&mut db, &self.shared, query.clone()).await.map_err(explain);
+                if !tries.should_retry(&found) {
                     return found;
                 }
             }
@@ -235,7 +235,7 @@ impl Drop for PostgresStore {
 struct Tries(usize);
 
 impl Tries {
-    fn again<T>(&mut self, result: &Result<T, StoreError>) -> bool {
+    fn should_retry<T>(&mut self, result: &Result<T, StoreError>) -> bool {
         self.0 += 1;
         self.0 < TRIES && matches!(result, Err(StoreError::Away { .. }))
     }

@@ -12,8 +12,8 @@ use sqlx::{PgConnection, Row};
 
 use super::Shared;
 use super::load::{load, lock};
+use super::required_rows::Wants;
 use super::save::save;
-use super::wants::Wants;
 use super::working_set::WorkingSet;
 use crate::error::{Refusal, StoreError};
 use crate::model::{Limits, Millis};

@@ -88,7 +88,7 @@ impl NewRow {
             metadata: serde_json::from_str(message.metadata).unwrap_or_default(),
             kind: message.kind,
         };
-        let words: Vec<String> = crate::model::words::split_words(&message.content).into_iter().collect();
+        let words: Vec<String> = crate::model::search_words::split_words(&message.content).into_iter().collect();
         NewRow {
             view,
             addresses: serde_json::to_string(&message.to).unwrap_or_default(),

@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
-use super::wants::{Wants, is_agent};
+use super::required_rows::{Wants, is_agent};
 use super::working_rows::{KnownAgent, KnownDelivery, NewRow};
 use crate::model::address::Directory;
 use crate::model::order::Position;

@@ -92,7 +92,7 @@ impl Writer {
                     let result = loop {
                         let attempted = self.with_connection(&[&change], true).await;
                         let result = attempted.and_then(|mut one| one.pop().expect("one change has one result"));
-                        if !tries.again(&result) {
+                        if !tries.should_retry(&result) {
                             break result;
                         }
                     };

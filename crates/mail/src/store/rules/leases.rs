@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, btree_map};
 
 use super::append::{Target, arrive, deliver};
 use super::finished::finish;
-use super::reminders::{InHand, is_told, settle_earlier, take_again, taken_again};
+use super::reminders::{InHand, is_told, leased_row, retake_in_hand, settle_earlier};
 use super::rows::{Candidate, DeliveryOf, LeasedRow, Mailbox, MessageRows};
 use super::{call_of, caller, millis};
 use crate::model::order::pick;
@@ -23,10 +23,10 @@ pub(super) async fn claim<R: MessageRows>(rows: &mut R, claim: &Claim) -> Result
     let (mut reminders, mut untold) = (Vec::new(), Vec::new());
     let mut taken;
     if claim.earlier == Earlier::Again {
-        taken = take_again(rows, claim, &held).await?;
+        taken = retake_in_hand(rows, claim, &held).await?;
     } else {
         // The messages that the same call has leased before: its caller may never have seen the answer.
-        taken = held.iter().filter(|one| one.token == Some(claim.token)).map(taken_again::<R>).collect();
+        taken = held.iter().filter(|one| one.token == Some(claim.token)).map(leased_row::<R>).collect();
         InHand { reminders, untold } = settle_earlier(rows, claim, &mut mailbox, held).await?;
         if taken.is_empty() {
             taken = take(rows, claim, &mut mailbox).await?;
@@ -37,7 +37,7 @@ pub(super) async fn claim<R: MessageRows>(rows: &mut R, claim: &Claim) -> Result
     }
     let mut last_in_hand = None;
     if let Some(last) = untold.last().filter(|_| taken.is_empty() && reminders.is_empty()) {
-        last_in_hand = rows.read(&caller.id, vec![taken_again::<R>(last)]).await?.pop().map(|one| one.message.id);
+        last_in_hand = rows.read(&caller.id, vec![leased_row::<R>(last)]).await?.pop().map(|one| one.message.id);
     }
     let messages = rows.read(&caller.id, taken).await?;
     let below = usize::from(claim.floor.least().level());
@@ -119,7 +119,7 @@ pub(super) async fn release<R: MessageRows>(rows: &mut R, release: &Release) -> 
         held.into_iter().for_each(|one| by_agent.entry(one.agent.clone()).or_default().push(one));
         for (agent, held) in by_agent {
             let name = rows.agent_name(&agent).await?;
-            let held = which(rows, &agent, held, &release.which).await?;
+            let held = select_messages(rows, &agent, held, &release.which).await?;
             let one = free_leases(rows, &agent, &name, held).await?;
             released.freed += one.freed;
             released.dead.extend(one.dead);
@@ -129,7 +129,7 @@ pub(super) async fn release<R: MessageRows>(rows: &mut R, release: &Release) -> 
 }
 
 /// Selects messages in hand.
-async fn which<R: MessageRows>(
+async fn select_messages<R: MessageRows>(
     rows: &mut R,
     agent: &R::Agent,
     mut held: Vec<DeliveryOf<R>>,

@@ -40,7 +40,7 @@ pub(crate) async fn apply<R: MessageRows>(rows: &mut R, change: &Change) -> Resu
         Change::Settle(it) => Changed::Settle(leases::settle(rows, it).await?),
         Change::Release(it) => Changed::Release(leases::release(rows, it).await?),
         Change::HandBack(it) => Changed::HandBack(leases::hand_back(rows, it).await?),
-        Change::Retell(it) => Changed::Retell(reminders::retell(rows, it).await?),
+        Change::Retell(it) => Changed::Retell(reminders::list_in_hand(rows, it).await?),
         Change::CreateGroup(it) => Changed::CreateGroup(agents::create_group(rows, it).await?),
         Change::DeleteGroup(it) => Changed::DeleteGroup(agents::delete_group(rows, it).await?),
         Change::AddMember(it) => Changed::AddMember(agents::add_member(rows, it).await?),

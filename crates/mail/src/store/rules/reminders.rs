@@ -81,7 +81,7 @@ pub(super) async fn settle_earlier<R: MessageRows>(
 }
 
 /// Takes the messages in hand for a claim that hands them out again, oldest first.
-pub(super) async fn take_again<R: MessageRows>(
+pub(super) async fn retake_in_hand<R: MessageRows>(
     rows: &mut R,
     claim: &Claim,
     held: &[DeliveryOf<R>],
@@ -94,12 +94,12 @@ pub(super) async fn take_again<R: MessageRows>(
             break;
         }
         rows.set_token(one, claim.token | REMINDED, true).await?;
-        taken.push(taken_again::<R>(one));
+        taken.push(leased_row::<R>(one));
     }
     Ok(taken)
 }
 
-pub(super) async fn retell<R: MessageRows>(rows: &mut R, retell: &Retell) -> Result<Vec<Reminder>, R::Fault> {
+pub(super) async fn list_in_hand<R: MessageRows>(rows: &mut R, retell: &Retell) -> Result<Vec<Reminder>, R::Fault> {
     let Some(agent) = rows.agent(&retell.agent).await? else { return Ok(Vec::new()) };
     let is_lost = !retell.lost.is_empty();
     let mut told = Vec::new();
@@ -125,7 +125,7 @@ async fn reminders<R: MessageRows>(rows: &mut R, told: &[DeliveryOf<R>]) -> Resu
     let mut reminders = Vec::with_capacity(told.len());
     for one in told {
         let now = rows.now();
-        let read = rows.read(&one.agent, vec![taken_again::<R>(one)]).await?;
+        let read = rows.read(&one.agent, vec![leased_row::<R>(one)]).await?;
         reminders.extend(read.into_iter().map(|handed| Reminder {
             begins: handed.message.content.chars().take(BEGINS + 1).collect(),
             id: handed.message.id,
@@ -137,6 +137,6 @@ async fn reminders<R: MessageRows>(rows: &mut R, told: &[DeliveryOf<R>]) -> Resu
     Ok(reminders)
 }
 
-pub(super) fn taken_again<R: MessageRows>(one: &DeliveryOf<R>) -> LeasedRow<R::Message> {
+pub(super) fn leased_row<R: MessageRows>(one: &DeliveryOf<R>) -> LeasedRow<R::Message> {
     LeasedRow { seq: one.seq, message: one.message.clone(), attempt: one.attempts }
 }

@@ -2,7 +2,7 @@
 
 use rusqlite::{OptionalExtension, params};
 
-use super::look::message_columns;
+use super::queries::message_columns;
 use super::writer::{Fault, Writer};
 use crate::model::order::Position;
 use crate::model::{AgentName, DeliveryState, HandedOut, Kind, MessageId, Millis, Priority, SessionId};
@@ -180,7 +180,7 @@ impl MessageRows for Writer {
         let mut read = self.db.prepare_cached(sql)?;
         let mut messages = Vec::with_capacity(taken.len());
         for one in taken {
-            let message = read.query_row(params![one.message, one.seq], super::look::message)?;
+            let message = read.query_row(params![one.message, one.seq], super::queries::message)?;
             messages.push(HandedOut { message, attempt: one.attempt });
         }
         Ok(messages)

@@ -5,19 +5,19 @@
 //! separately and wait for no sync. Start with [`read_write`], then [`writer`].
 
 mod deliver;
-mod examine;
 pub(crate) mod file;
-mod look;
+mod file_check;
 mod maintenance;
+mod queries;
 mod read_only;
 mod read_write;
 mod rows;
 mod schema;
-mod spaces;
+mod space;
 mod transaction_cache;
 mod writer;
 
-pub use examine::{MailCount, count, examine, examine_spool};
+pub use file_check::{MailCount, count, examine, examine_spool};
 
 use parking_lot::Mutex;
 use std::os::unix::fs::MetadataExt;

@@ -6,7 +6,7 @@ use parking_lot::Mutex;
 use rusqlite::Connection;
 use rusqlite::config::DbConfig;
 
-use super::{OpenFile, SqliteOptions, connect, explain, look, schema};
+use super::{OpenFile, SqliteOptions, connect, explain, queries, schema};
 use crate::error::StoreError;
 use crate::store::query::{Query, QueryResult};
 
@@ -37,6 +37,6 @@ impl Sole {
             return Err(StoreError::Gone);
         }
         let db = self.db.lock();
-        look::answer(&db, self.space, self.options.clock.now(), query).map_err(explain)
+        queries::answer(&db, self.space, self.options.clock.now(), query).map_err(explain)
     }
 }

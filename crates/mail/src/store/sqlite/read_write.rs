@@ -7,7 +7,7 @@ use rusqlite::Connection;
 use tokio::sync::{Semaphore, oneshot};
 
 use super::writer::{Job, Writer};
-use super::{OpenFile, SqliteOptions, cannot_open, closed, connect, explain, file, look, schema, sync_folder};
+use super::{OpenFile, SqliteOptions, cannot_open, closed, connect, explain, file, queries, schema, sync_folder};
 use crate::error::StoreError;
 use crate::store::change::{Change, Changed};
 use crate::store::commit_hook::Listeners;
@@ -130,7 +130,7 @@ impl Reading {
             None => connect(&self.options).map_err(explain)?,
         };
         let now = self.options.clock.now();
-        let found = look::answer(&db, self.space, now, query).map_err(explain);
+        let found = queries::answer(&db, self.space, now, query).map_err(explain);
         if found.is_ok() {
             self.idle.lock().push(db);
         }

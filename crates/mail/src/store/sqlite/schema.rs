@@ -2,7 +2,7 @@
 
 use rusqlite::{Connection, TransactionBehavior};
 
-use super::{explain, spaces};
+use super::{explain, space};
 use crate::error::StoreError;
 
 /// The schema that this version writes.
@@ -168,7 +168,7 @@ pub(super) fn prepare(db: &Connection, space: &str) -> Result<i64, StoreError> {
     if found == 0 {
         make(db)?;
     }
-    spaces::settle(db, space)
+    space::settle(db, space)
 }
 
 /// Returns the version of the schema, if this is a known store or an empty file.
@@ -195,5 +195,5 @@ pub(super) fn find(db: &Connection) -> Result<i64, StoreError> {
     if found != VERSION {
         return Err(missing());
     }
-    spaces::find(db)?.ok_or_else(missing)
+    space::find(db)?.ok_or_else(missing)
 }

@@ -11,9 +11,9 @@ use rusqlite::Connection;
 use tokio::sync::oneshot;
 
 use super::transaction_cache::TransactionCache;
-use super::{OpenFile, SqliteOptions, explain, look};
+use super::{OpenFile, SqliteOptions, explain, queries};
 use crate::error::{Refusal, StoreError};
-use crate::model::words::split_words;
+use crate::model::search_words::split_words;
 use crate::model::{Clock, Limits};
 use crate::store::change::{Change, Changed};
 use crate::store::commit_hook::{AfterCommit, Listeners};
@@ -313,7 +313,7 @@ impl Writer {
             |query| {
                 let this = this.borrow();
                 this.write_mailboxes()?;
-                look::answer(&this.db, this.space, this.clock.now(), query)
+                queries::answer(&this.db, this.space, this.clock.now(), query)
             },
         )
     }

@@ -6,7 +6,7 @@ use mail::store::change::Earlier;
 use mail::{CheckRequest, DeliveryState, Floor, Outcome, Priority, Refusal, SentMessage, Session};
 
 use super::scenarios;
-use crate::fixture::{LONG, StoreFixture, again, limits as LIMITS, refusal, texts};
+use crate::fixture::{LONG, StoreFixture, limits as LIMITS, next_session, refusal, texts};
 
 scenarios! {
     a_message_is_sent_checked_listed_and_then_read
@@ -94,7 +94,7 @@ async fn an_ended_session_gives_back_what_it_had_in_hand(fixture: StoreFixture) 
     fixture.send(&ann, "bob", "hello").await.unwrap();
     let attachment = fixture.mail.attach(&bob);
     assert_eq!(fixture.check(&bob).await, ["hello"]);
-    let successor = again(&bob);
+    let successor = next_session(&bob);
     assert_eq!(fixture.check(&successor).await, Vec::<String>::new());
     let waiter = fixture.block(&successor, Floor::All).await;
     drop(attachment);
@@ -113,7 +113,7 @@ async fn a_session_that_comes_back_within_its_grace_keeps_what_it_has(fixture: S
     fixture.send(&ann, "cat", "x").await.unwrap();
     let attachment = fixture.mail.attach(&other);
     assert_eq!(fixture.check(&other).await, ["x"]);
-    let waiter = fixture.block(&again(&other), Floor::All).await;
+    let waiter = fixture.block(&next_session(&other), Floor::All).await;
     drop(attachment);
     waiter.await.unwrap();
     assert_eq!(state(&fixture, &ann, &sent).await, DeliveryState::Fetched);
@@ -127,19 +127,19 @@ async fn a_certain_end_needs_no_grace(fixture: StoreFixture) {
     fixture.send(&ann, "bob", "hello").await.unwrap();
     assert_eq!(fixture.check(&bob).await, ["hello"]);
     fixture.mail.end_session(&bob.id).await;
-    assert_eq!(fixture.check(&again(&bob)).await, ["hello (again)"]);
+    assert_eq!(fixture.check(&next_session(&bob)).await, ["hello (again)"]);
 }
 
 async fn after_five_hand_outs_a_message_is_dead_and_its_sender_has_a_report(fixture: StoreFixture) {
     let (ann, bob) = (fixture.agent("ann", "dev").await, fixture.agent("bob", "dev").await);
     let sent = fixture.send(&ann, "bob", "poison").await.unwrap();
     for attempt in 1..=5 {
-        let life = again(&bob);
+        let life = next_session(&bob);
         let got = fixture.mail.check(&life, CheckRequest::default()).await.unwrap().messages;
         assert_eq!((got.len(), got[0].attempt), (1, attempt));
         fixture.mail.end_session(&life.id).await;
     }
-    assert_eq!(fixture.check(&again(&bob)).await, Vec::<String>::new());
+    assert_eq!(fixture.check(&next_session(&bob)).await, Vec::<String>::new());
     assert_eq!(state(&fixture, &ann, &sent).await, DeliveryState::Dead);
     let report = fixture.mail.check(&ann, CheckRequest::default()).await.unwrap().messages;
     assert_eq!(report.len(), 1);
@@ -181,7 +181,7 @@ async fn a_command_that_makes_no_next_call_confirms_by_itself(fixture: StoreFixt
     assert_eq!(fixture.mail.confirm(&bob).await.unwrap(), 1);
     fixture.mail.end_session(&bob.id).await;
     assert_eq!(state(&fixture, &ann, &sent).await, DeliveryState::Read);
-    assert_eq!(fixture.check(&again(&bob)).await, Vec::<String>::new());
+    assert_eq!(fixture.check(&next_session(&bob)).await, Vec::<String>::new());
 }
 
 async fn claiming_twice_with_one_token_is_claiming_once(fixture: StoreFixture) {
@@ -253,7 +253,7 @@ async fn a_call_that_was_given_up_gives_back_what_it_was_handed_and_no_more(fixt
     // Two calls in flight at once, as one connection may have them.
     fixture.store.change(claim(1, Earlier::Remind)).await.unwrap();
     fixture.store.change(claim(2, Earlier::Leave)).await.unwrap();
-    let waiter = fixture.block(&again(&bob), Floor::All).await;
+    let waiter = fixture.block(&next_session(&bob), Floor::All).await;
     fixture.mail.give_up(&bob.id, 1).await;
     assert_eq!(texts(&waiter.await.unwrap().messages), ["a (again)"]);
     fixture.mail.give_up(&bob.id, 1).await;

@@ -7,7 +7,7 @@ use mail::{CheckRequest, Checked, DeliveryState, Floor, MailOptions, Outcome, Se
 use testkit::Random;
 
 use super::scenarios;
-use crate::fixture::{LONG, StoreFixture, again, limits as LIMITS, texts};
+use crate::fixture::{LONG, StoreFixture, limits as LIMITS, next_session, texts};
 
 scenarios! {
     a_message_answered_to_a_dropped_wait_is_listed_once_by_the_next_check
@@ -166,7 +166,7 @@ impl Sightings {
 
 /// Begins a wait, which ends at once if something waits.
 async fn begin_wait(fixture: &StoreFixture, session: &Session) -> tokio::task::JoinHandle<()> {
-    let (fixture, session) = (fixture.beside(), session.clone());
+    let (fixture, session) = (fixture.second_store(), session.clone());
     let waiter = tokio::spawn(async move { drop(fixture.wait(&session, LONG, Floor::All).await) });
     for _ in 0..20 {
         tokio::task::yield_now().await;
@@ -246,14 +246,14 @@ async fn two_hundred_compactions_hide_nothing(fixture: StoreFixture) {
         if is_settled {
             fixture.reply(&bob, &sent, "yes").await.unwrap();
         }
-        let mut list = fixture.mail.retell(&bob.agent, &bob.id).await.unwrap();
+        let mut list = fixture.mail.list_in_hand(&bob.agent, &bob.id).await.unwrap();
         if dice.below(3) == 0 {
             // The hook's answer was lost.
             let lost = list.into_iter().map(|one| one.id).collect::<Vec<_>>();
             if !lost.is_empty() {
-                fixture.mail.retell_again(&bob.agent, &bob.id, lost).await.unwrap();
+                fixture.mail.list_in_hand_again(&bob.agent, &bob.id, lost).await.unwrap();
             }
-            list = fixture.mail.retell(&bob.agent, &bob.id).await.unwrap();
+            list = fixture.mail.list_in_hand(&bob.agent, &bob.id).await.unwrap();
         }
         assert_eq!(list.iter().any(|one| one.begins == text), !is_settled, "{round}: {list:?}");
         list.into_iter().for_each(|one| *told.entry(one.begins).or_default() += 1);
@@ -261,7 +261,7 @@ async fn two_hundred_compactions_hide_nothing(fixture: StoreFixture) {
     let twice: Vec<_> = told.iter().filter(|(_, times)| **times > 1).collect();
     assert!(twice.is_empty(), "{twice:?}");
     // Another run has nothing in hand; messages listed for this one count as read with its next check.
-    assert_eq!(fixture.mail.retell(&bob.agent, &again(&bob).id).await.unwrap(), []);
+    assert_eq!(fixture.mail.list_in_hand(&bob.agent, &next_session(&bob).id).await.unwrap(), []);
     assert_eq!(listed_and_whole(&checked(&fixture, &bob, false).await), (vec![], vec![]));
     assert_eq!(fixture.mail.inbox(&bob.agent).await.unwrap().leased, 0);
 }

@@ -25,13 +25,13 @@ async fn paging_by_cursor_is_stable_and_without_effect(fixture: StoreFixture) {
         let priority = if index % 2 == 0 { Priority::Low } else { Priority::High };
         fixture.send_with(&ann, "bob", &index.to_string(), priority).await.unwrap();
     }
-    let page = fixture.mail.look(&bob, 0, Floor::All, 3).await.unwrap();
+    let page = fixture.mail.read_mailbox(&bob, 0, Floor::All, 3).await.unwrap();
     assert_eq!((page.messages.len(), page.remaining, page.latest_seq), (3, 4, 7));
     fixture.send(&ann, "bob", "7").await.unwrap();
-    let next = fixture.mail.look(&bob, page.messages[2].seq, Floor::All, 500).await.unwrap();
+    let next = fixture.mail.read_mailbox(&bob, page.messages[2].seq, Floor::All, 500).await.unwrap();
     let texts: Vec<_> = next.messages.iter().map(|message| message.content.as_str()).collect();
     assert_eq!(texts, ["3", "4", "5", "6", "7"]);
-    let urgent = fixture.mail.look(&bob, 0, Floor::HighAndAbove, 2).await.unwrap();
+    let urgent = fixture.mail.read_mailbox(&bob, 0, Floor::HighAndAbove, 2).await.unwrap();
     assert_eq!((urgent.messages.len(), urgent.remaining, urgent.below_floor), (2, 1, 5));
     assert_eq!(fixture.mail.mailbox(&bob.agent, Floor::All, Among::Free, 3).await.unwrap().remaining, 5);
     assert_eq!(fixture.check(&bob).await.len(), 8);
@@ -42,7 +42,7 @@ async fn paging_by_cursor_is_stable_and_without_effect(fixture: StoreFixture) {
     fixture.check(&bob).await;
     fixture.mail.confirm(&bob).await.unwrap();
     assert_eq!(fixture.mail.pending(&bob.agent, Floor::All, 10).await.unwrap().messages.len(), 0);
-    assert_eq!(fixture.mail.look(&bob, 0, Floor::All, 10).await.unwrap().messages.len(), 9);
+    assert_eq!(fixture.mail.read_mailbox(&bob, 0, Floor::All, 10).await.unwrap().messages.len(), 9);
 }
 
 async fn a_search_finds_words_of_those_who_took_part_only(fixture: StoreFixture) {

@@ -4,7 +4,7 @@ use mail::store::change::{Forget, Rename};
 use mail::{AgentName, Floor, Holder, Liveness, Priority, Profile, Refusal, SendRequest, Session, member};
 
 use super::scenarios;
-use crate::fixture::{StoreFixture, again, limits as LIMITS, reached, refusal};
+use crate::fixture::{StoreFixture, limits as LIMITS, next_session, reached, refusal};
 
 scenarios! {
     entering_again_is_idempotent_and_keeps_what_is_not_said
@@ -99,7 +99,7 @@ async fn a_renamed_agent_keeps_all_that_it_has(fixture: StoreFixture) {
     fixture.send(&ann, "bob", "in hand").await.unwrap();
     assert_eq!(fixture.check(&bob).await, ["in hand"]);
     fixture.send(&ann, "bob", "waiting").await.unwrap();
-    let waiter = fixture.block(&again(&bob), Floor::Critical).await;
+    let waiter = fixture.block(&next_session(&bob), Floor::Critical).await;
     let rename = Rename { from: bob.agent.clone(), to: name("eve"), holder: holder("bob"), takeover: false };
     assert_eq!(mail.rename(rename.clone()).await.unwrap(), 2);
     assert!(waiter.await.unwrap_err().is_panic(), "who waits under the old name is told");

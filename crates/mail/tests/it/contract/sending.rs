@@ -109,7 +109,7 @@ async fn sequences_are_visible_in_order_under_concurrent_senders(fixture: StoreF
     // A reader that has seen n finds nothing new at or below n.
     let (mut cursor, mut seen) = (0, Vec::new());
     while seen.len() < 200 {
-        let found = fixture.mail.look(&bob, cursor, mail::Floor::All, 500).await.unwrap();
+        let found = fixture.mail.read_mailbox(&bob, cursor, mail::Floor::All, 500).await.unwrap();
         for message in found.messages {
             assert!(message.seq > cursor);
             cursor = message.seq;
@@ -120,7 +120,7 @@ async fn sequences_are_visible_in_order_under_concurrent_senders(fixture: StoreF
     while let Some(sender) = senders.join_next().await {
         sender.unwrap();
     }
-    assert_eq!(fixture.mail.look(&bob, 0, mail::Floor::All, 500).await.unwrap().messages.len(), 200);
+    assert_eq!(fixture.mail.read_mailbox(&bob, 0, mail::Floor::All, 500).await.unwrap().messages.len(), 200);
     assert_eq!(seen.iter().collect::<BTreeSet<_>>().len(), 200);
 }
 

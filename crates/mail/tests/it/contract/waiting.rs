@@ -5,7 +5,7 @@ use std::time::Duration;
 use mail::{Floor, Priority, Refusal, SendRequest, WaitRequest};
 
 use super::scenarios;
-use crate::fixture::{LONG, StoreFixture, again, limits as LIMITS, refusal, texts};
+use crate::fixture::{LONG, StoreFixture, limits as LIMITS, next_session, refusal, texts};
 
 scenarios! {
     a_blocked_waiter_is_woken_and_exactly_one_of_three_gets_it
@@ -24,7 +24,7 @@ async fn a_blocked_waiter_is_woken_and_exactly_one_of_three_gets_it(fixture: Sto
     let (ann, bob) = (fixture.agent("ann", "dev").await, fixture.agent("bob", "dev").await);
     let mut waiters = Vec::new();
     for _ in 0..3 {
-        waiters.push(fixture.block(&again(&bob), Floor::All).await);
+        waiters.push(fixture.block(&next_session(&bob), Floor::All).await);
     }
     for text in ["a", "b", "c"] {
         fixture.send(&ann, "bob", text).await.unwrap();
@@ -37,7 +37,7 @@ async fn a_blocked_waiter_is_woken_and_exactly_one_of_three_gets_it(fixture: Sto
     }
     got.sort();
     assert_eq!(got, ["a", "b", "c"]);
-    assert!(fixture.wait(&again(&bob), Duration::ZERO, Floor::All).await.messages.is_empty());
+    assert!(fixture.wait(&next_session(&bob), Duration::ZERO, Floor::All).await.messages.is_empty());
 }
 
 async fn a_message_from_before_the_wait_ends_it_at_once(fixture: StoreFixture) {
@@ -70,7 +70,7 @@ async fn a_message_below_the_floor_is_counted_and_does_not_end_the_wait(fixture:
     let waiter = fixture.block(&bob, Floor::HighAndAbove).await;
     fixture.send_with(&ann, "bob", "low", Priority::Low).await.unwrap();
     fixture.send(&ann, "bob", "normal").await.unwrap();
-    let nothing = fixture.wait(&again(&bob), Duration::from_millis(20), Floor::HighAndAbove).await;
+    let nothing = fixture.wait(&next_session(&bob), Duration::from_millis(20), Floor::HighAndAbove).await;
     assert_eq!((nothing.messages.len(), nothing.below_floor, nothing.remaining), (0, 2, 2));
     assert!(!waiter.is_finished());
     fixture.send_with(&ann, "bob", "high", Priority::High).await.unwrap();
@@ -105,7 +105,7 @@ async fn a_wait_that_is_dropped_leaves_nothing_in_nobodys_hands(fixture: StoreFi
             assert_eq!(seen, [text.as_str()]);
             continue;
         }
-        let waited = fixture.wait(&again(&bob), LONG, Floor::All).await;
+        let waited = fixture.wait(&next_session(&bob), LONG, Floor::All).await;
         assert_eq!((texts(&waited.messages), waited.messages[0].attempt), (vec![text], 1));
     }
 }

@@ -110,7 +110,7 @@ async fn live(folder: &Path, is_hasty: bool) -> Vec<Event> {
 }
 
 /// Opens the surviving files, as the next daemon would, and checks every acknowledged message.
-async fn look(left: &SurvivingFiles, folder: &Path, acknowledged: &Acknowledged, into: &mut Findings) {
+async fn examine_store(left: &SurvivingFiles, folder: &Path, acknowledged: &Acknowledged, into: &mut Findings) {
     put(left, folder);
     vfs::watch(&Disk::unwatched(folder));
     let path = folder.join(DATABASE);
@@ -166,7 +166,7 @@ async fn fail_again_and_again(lives: usize, cuts: usize, is_hasty: bool) -> Find
             at = moment;
             let cut = files.cut(&mut random);
             result.lossy += usize::from(files.has_pending());
-            look(&cut, &dir.path().join("cut"), &acknowledged, &mut result).await;
+            examine_store(&cut, &dir.path().join("cut"), &acknowledged, &mut result).await;
             assert!(
                 result.surplus <= unacknowledged + SENDERS,
                 "{} messages that nobody sent (seed {})",

@@ -3,12 +3,12 @@
 use serde_json::{Value, json};
 
 use super::client::{Client, text};
-use super::faults::made;
+use super::faults::build_tool;
 use crate::server::{ConnectionOptions, Server, ServerInfo};
 use crate::tool::{AnyTool, Outcome};
 
 fn whoami() -> std::sync::Arc<dyn AnyTool> {
-    made("whoami", |cx| async move {
+    build_tool("whoami", |cx| async move {
         let client = cx.client().map(|client| format!("{} {}", client.name, client.version));
         Ok(Outcome::text(client.unwrap_or_else(|| "nobody".to_owned())))
     })

@@ -15,7 +15,7 @@ use crate::tool::{AnyTool, BoxFuture, Context, Declaration, Effect, NotifyError,
 /// A tool made at run time from a closure.
 struct ClosureTool<F>(Declaration, F);
 
-pub(super) fn made<F, Fut>(name: &str, run: F) -> Arc<dyn AnyTool>
+pub(super) fn build_tool<F, Fut>(name: &str, run: F) -> Arc<dyn AnyTool>
 where
     F: Fn(Context) -> Fut + Send + Sync + 'static,
     Fut: Future<Output = Result<Outcome, ToolError>> + Send + 'static,
@@ -78,7 +78,7 @@ async fn fault_1_a_notification_before_the_first_request_ends_nothing() {
 
 #[tokio::test(start_paused = true)]
 async fn fault_2_a_panic_is_answered_at_any_time() {
-    let late = made("late", |_| async {
+    let late = build_tool("late", |_| async {
         tokio::time::sleep(Duration::from_millis(1)).await;
         panic!("later than the first poll")
     });
@@ -91,7 +91,7 @@ async fn fault_2_a_panic_is_answered_at_any_time() {
 
 #[tokio::test]
 async fn fault_3_a_call_that_notifies_is_answered_when_input_has_ended() {
-    let chatty = made("chatty", |cx| async move {
+    let chatty = build_tool("chatty", |cx| async move {
         tokio::time::sleep(Duration::from_millis(20)).await; // sleeps: until the input has ended
         cx.notify("notifications/x", &json!({})).map_err(ToolError::internal)?;
         Ok(Outcome::text("done"))
@@ -114,7 +114,7 @@ struct Gauge {
 
 fn gauged(gauge: &Arc<Gauge>) -> Arc<dyn AnyTool> {
     let gauge = gauge.clone();
-    made("gauged", move |_| {
+    build_tool("gauged", move |_| {
         let gauge = gauge.clone();
         async move {
             let now = gauge.now.fetch_add(1, Ordering::SeqCst) + 1;
@@ -208,7 +208,7 @@ async fn a_call_that_ignores_its_cancellation_is_dropped_after_a_while() {
         }
     }
     let (dropped, mut drops) = tokio::sync::mpsc::unbounded_channel();
-    let deaf = made("deaf", move |_| {
+    let deaf = build_tool("deaf", move |_| {
         let guard = Guard(dropped.clone());
         async move {
             let _guard = guard;
@@ -229,7 +229,7 @@ async fn an_answer_may_come_from_any_thread_or_not_at_all() {
     client.call(1, "later", json!({"text": "from a thread"})).await;
     assert_eq!(text(&client.next().await), "from a thread");
 
-    let forgetful = made("forgetful", |cx| async move {
+    let forgetful = build_tool("forgetful", |cx| async move {
         let (answer, pending) = cx.answer_later::<Outcome>();
         drop(answer);
         pending.wait().await
@@ -243,7 +243,7 @@ async fn an_answer_may_come_from_any_thread_or_not_at_all() {
 #[tokio::test(start_paused = true)]
 async fn a_context_outlives_its_call_and_notices_the_end() {
     let (keep, mut kept) = tokio::sync::mpsc::unbounded_channel::<Context>();
-    let keeper = made("keeper", move |cx| {
+    let keeper = build_tool("keeper", move |cx| {
         let _ = keep.send(cx);
         async { Ok(Outcome::text("kept")) }
     });
@@ -301,7 +301,7 @@ async fn shutting_down_ends_every_connection_in_good_order() {
 
 #[tokio::test(start_paused = true)]
 async fn a_silent_call_gives_signs_of_life_and_its_progress_only_grows() {
-    let slow = made("slow", |cx| async move {
+    let slow = build_tool("slow", |cx| async move {
         tokio::time::sleep(Duration::from_secs(25)).await;
         for progress in [1.0, 1.0, 0.5] {
             cx.progress(crate::tool::Progress { progress, total: None, message: None });
@@ -327,7 +327,7 @@ async fn a_silent_call_gives_signs_of_life_and_its_progress_only_grows() {
 
 #[tokio::test(start_paused = true)]
 async fn the_latest_progress_wins_and_comes_well_before_the_answer() {
-    let eager = made("eager", |cx| async move {
+    let eager = build_tool("eager", |cx| async move {
         for step in 1..=1000 {
             cx.progress(crate::tool::Progress { progress: step.into(), total: None, message: None });
         }
@@ -359,7 +359,7 @@ async fn changes_of_the_tools_are_announced_to_each_in_its_way() {
     modern.send(json!({"jsonrpc": "2.0", "id": "l", "method": "subscriptions/listen", "params": params})).await;
     assert_eq!(modern.next().await["method"], "notifications/subscriptions/acknowledged");
 
-    server.registry().add(made("new", |_| async { Ok(Outcome::text("new")) })).expect("a legal tool");
+    server.registry().add(build_tool("new", |_| async { Ok(Outcome::text("new")) })).expect("a legal tool");
     let changed = json!({"jsonrpc": "2.0", "method": "notifications/tools/list_changed"});
     assert_eq!(legacy.next().await, changed);
     let announced = modern.next().await;
@@ -405,7 +405,7 @@ async fn own_methods_and_notifications_are_served_like_calls() {
 
 #[tokio::test(start_paused = true)]
 async fn the_caller_and_the_clients_patience_are_known_to_the_call() {
-    let teller = made("teller", |cx| async move {
+    let teller = build_tool("teller", |cx| async move {
         let budget = cx.budget().map(|budget| budget.as_secs());
         Ok(Outcome::text(format!("{:?} {budget:?}", cx.caller::<&str>())))
     });

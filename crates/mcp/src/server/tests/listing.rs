@@ -23,11 +23,11 @@ fn server() -> Server {
         let structured = serde_json::value::to_raw_value(&json!({"seen": "a tree"})).expect("JSON");
         Ok(Outcome { structured: Some(structured), ..Outcome::text("a tree") })
     });
-    let more = super::faults::made("more", |cx| async move {
+    let more = super::faults::build_tool("more", |cx| async move {
         cx.list_more("garden");
         Ok(Outcome::text("more"))
     });
-    let dig = super::faults::made("dig", |_| async { Ok(Outcome::text("dug")) });
+    let dig = super::faults::build_tool("dig", |_| async { Ok(Outcome::text("dug")) });
     let server = Server::with_tools(ServerInfo::new("house", "1"), [look, more, dig]);
     server.registry().unlist("garden", ["dig".to_owned()]);
     server
@@ -133,7 +133,7 @@ async fn fresh(peer: &mut Client) -> Vec<u64> {
 #[tokio::test(start_paused = true)]
 async fn a_list_that_changed_at_run_time_is_not_cached() {
     let (resources, prompts) = (Arc::<Resources>::default(), Arc::<Prompts>::default());
-    let tool = |name: &str| super::faults::made(name, |_| async { Ok(Outcome::text("dug")) });
+    let tool = |name: &str| super::faults::build_tool(name, |_| async { Ok(Outcome::text("dug")) });
     let server = Server::with_tools(ServerInfo::new("house", "1"), [tool("dig")]);
     let server = server.resources(resources.clone()).prompts(prompts.clone());
     // Tools added before the first connection are present from the start.

@@ -1,12 +1,11 @@
 //! The server through its boundary: raw bytes in, raw bytes out.
 
-mod anything;
-mod asking;
-mod beside;
 mod bounds;
+mod call_observer;
 mod client;
 mod client_names;
-mod described;
+mod client_questions;
+mod description;
 #[path = "../../../examples/everything/all.rs"]
 mod everything;
 mod faults;
@@ -15,10 +14,11 @@ mod listing;
 mod load;
 mod logs;
 mod named_asks;
-mod observed;
 mod process;
-mod reading;
+mod random_input;
+mod resource_methods;
 mod result_meta;
+mod result_prefix;
 mod siblings;
 mod sockets;
 mod streams;

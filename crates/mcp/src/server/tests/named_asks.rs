@@ -71,7 +71,7 @@ async fn call_and_read_question(client: &mut Client) -> (Value, Value) {
 }
 
 /// Returns the same request once more, with the person's answer.
-fn again(mut call: Value, id: u64, question: &Value, response: Value) -> Value {
+fn with_response(mut call: Value, id: u64, question: &Value, response: Value) -> Value {
     call["id"] = id.into();
     call["params"]["requestState"] = question["result"]["requestState"].clone();
     call["params"]["inputResponses"] = json!({"answer": response});
@@ -88,7 +88,7 @@ async fn a_named_question_waits_as_long_as_its_tool_says() {
     let mut client = connect(&server([paint(&calls)]));
     let (call, question) = call_and_read_question(&mut client).await;
     tokio::time::sleep(PATIENCE - MINUTE).await;
-    client.send(again(call, 2, &question, red())).await;
+    client.send(with_response(call, 2, &question, red())).await;
     assert_eq!(text(&client.next().await), r#"call 1, resumed None: Ok("red")"#);
 }
 
@@ -98,11 +98,11 @@ async fn an_answer_after_its_calls_patience_calls_the_tool_anew() {
     let mut client = connect(&server([paint(&calls)]));
     let (call, question) = call_and_read_question(&mut client).await;
     tokio::time::sleep(PATIENCE + MINUTE).await;
-    client.send(again(call.clone(), 2, &question, red())).await;
+    client.send(with_response(call.clone(), 2, &question, red())).await;
     let accepted = r#"resumed Some("q_1 Ok(Accepted(Object {\"color\": String(\"red\")}))"): Ok("red")"#;
     assert_eq!(text(&client.next().await), format!("call 2, {accepted}"));
     // Its client may say it twice, as after a broken connection.
-    client.send(again(call, 3, &question, red())).await;
+    client.send(with_response(call, 3, &question, red())).await;
     assert_eq!(text(&client.next().await), format!("call 3, {accepted}"));
 }
 
@@ -114,20 +114,20 @@ async fn an_answer_after_a_restart_calls_the_tool_anew() {
     let decline = json!({"action": "decline"});
     let restarted = server([paint(&calls)]);
     let mut client = connect(&restarted);
-    client.send(again(call.clone(), 2, &question, decline.clone())).await;
+    client.send(with_response(call.clone(), 2, &question, decline.clone())).await;
     assert_eq!(text(&client.next().await), r#"call 2, resumed Some("q_1 Ok(Declined)"): Ok("no color")"#);
 
     // The ticket is sealed for its call, its caller and its server.
-    let mut other = again(call.clone(), 3, &question, decline.clone());
+    let mut other = with_response(call.clone(), 3, &question, decline.clone());
     other["params"]["arguments"] = json!({"more": 1});
     client.send(other).await;
     assert_eq!(client.next().await["error"]["code"], -32602);
     let options = ConnectionOptions { principal: "somebody else".to_owned(), ..ConnectionOptions::default() };
     let mut somebody = Client::connect(&restarted, options);
-    somebody.send(again(call.clone(), 4, &question, decline.clone())).await;
+    somebody.send(with_response(call.clone(), 4, &question, decline.clone())).await;
     assert_eq!(somebody.next().await["error"]["code"], -32602);
     let mut stranger = connect(&server([paint(&calls)]).seal_key([8; 32]));
-    stranger.send(again(call, 5, &question, decline)).await;
+    stranger.send(with_response(call, 5, &question, decline)).await;
     assert_eq!(calls.load(Ordering::SeqCst), 2, "nobody else reached the tool");
 }
 
@@ -137,15 +137,15 @@ async fn an_answer_that_does_not_fit_is_asked_for_once_more_under_its_name() {
     let mut client = connect(&server([paint(&calls)]));
     let (call, question) = call_and_read_question(&mut client).await;
     let wrong = json!({"action": "accept", "content": {"color": 7}});
-    client.send(again(call.clone(), 2, &question, wrong.clone())).await;
+    client.send(with_response(call.clone(), 2, &question, wrong.clone())).await;
     let second = client.next().await;
     assert_eq!(second["result"]["resultType"], "input_required");
     // Nor does it in the next life of the server.
     let mut client = connect(&server([paint(&calls)]));
-    client.send(again(call.clone(), 3, &second, wrong)).await;
+    client.send(with_response(call.clone(), 3, &second, wrong)).await;
     let third = client.next().await;
     assert_eq!(third["result"]["resultType"], "input_required");
-    client.send(again(call, 4, &third, red())).await;
+    client.send(with_response(call, 4, &third, red())).await;
     let refused = "q_1 Err(Refused(\\\"`color` has a value that was not asked for\\\"))";
     assert_eq!(text(&client.next().await), format!("call 2, resumed Some(\"{refused}\"): Ok(\"red\")"));
 }
@@ -161,7 +161,7 @@ async fn a_call_that_was_answered_elsewhere_gives_its_own_result() {
     let mut client = connect(&server([tool]));
     let (call, question) = call_and_read_question(&mut client).await;
     tokio::time::sleep(2 * MINUTE).await;
-    client.send(again(call, 2, &question, json!({"action": "cancel"}))).await;
+    client.send(with_response(call, 2, &question, json!({"action": "cancel"}))).await;
     assert_eq!(text(&client.next().await), "in the terminal: blue");
 }
 
@@ -220,7 +220,7 @@ async fn a_prompt_is_got_anew_too() {
     client.send(get.clone()).await;
     let question = client.next().await;
     let mut client = connect(&server());
-    client.send(again(get, 2, &question, red())).await;
+    client.send(with_response(get, 2, &question, red())).await;
     let got = client.next().await;
     assert_eq!(got["result"]["messages"][0]["content"]["text"], r#"Some("q_1"): red"#, "{got}");
 }

@@ -9,7 +9,7 @@ use tokio::time::Instant;
 
 use super::client::{Client, text};
 use super::everything;
-use super::faults::{declaration, declared, made, made_job};
+use super::faults::{build_tool, declaration, declared, made_job};
 use crate::server::connection_state::ConnectionState;
 use crate::server::{ConnectionOptions, Limits, Server, ServerInfo};
 use crate::tool::{AnyTool, Ask, Asks, Declaration, Outcome};
@@ -63,7 +63,7 @@ async fn sixty_four_waiting_calls_hold_up_no_other() {
 
 #[tokio::test(start_paused = true)]
 async fn a_call_that_begins_to_wait_later_lets_a_queued_one_start() {
-    let waits = made("waits", |cx| async move {
+    let waits = build_tool("waits", |cx| async move {
         tokio::time::sleep(Duration::from_secs(1)).await;
         cx.waits(cx.cancelled()).await;
         Ok(Outcome::text("cancelled"))
@@ -79,7 +79,7 @@ async fn a_call_that_begins_to_wait_later_lets_a_queued_one_start() {
 async fn a_call_that_goes_on_takes_its_slot_again() {
     let (begin, end) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
     let (began, ended) = (begin.clone(), end.clone());
-    let waits = made("waits", move |cx| {
+    let waits = build_tool("waits", move |cx| {
         let (began, ended) = (began.clone(), ended.clone());
         async move {
             // One wait in another is one wait.
@@ -121,20 +121,20 @@ async fn nothing_is_left_of_waits_however_their_calls_end() {
             cx.waits(tokio::time::sleep(Duration::from_secs(5))).await;
             Ok(Outcome::text("done"))
         }),
-        made("panics", |cx| async move {
+        build_tool("panics", |cx| async move {
             cx.waits(async {
                 tokio::task::yield_now().await;
                 panic!("no news")
             })
             .await
         }),
-        made("leaves_a_task", |cx| async move {
+        build_tool("leaves_a_task", |cx| async move {
             let after = cx.clone();
             tokio::spawn(async move { after.waits(after.disconnected()).await });
             tokio::task::yield_now().await;
             Ok(Outcome::text("done"))
         }),
-        made("deaf", |cx| async move { cx.waits(std::future::pending()).await }),
+        build_tool("deaf", |cx| async move { cx.waits(std::future::pending()).await }),
     ];
     let server = Server::with_tools(ServerInfo::new("waits", "1"), tools).jobs();
     let limits = Limits { call: Some(Duration::from_secs(30)), ..Limits::default() };

@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 
-use super::asking::{accept, again, connect, handshake, modern};
 use super::client::text;
+use super::client_questions::{accept, connect, handshake, modern, with_responses};
 use super::faults::{declaration, declared};
 use crate::server::{Server, ServerInfo};
 use crate::tool::{Ask, AskError, Asks, Context, Declaration, Effect, Outcome, Tool, ToolError, ToolFn, tool};
@@ -79,7 +79,7 @@ async fn a_tool_that_asks_by_dialog_alone_takes_no_answer_by_an_argument() {
     let asking = call(4, json!({"elicitation": {}, "roots": {}}));
     client.send(asking.clone()).await;
     let question = client.next().await;
-    client.send(again(asking, 5, &question, json!({"answer": accept(json!({"sure": true}))}))).await;
+    client.send(with_responses(asking, 5, &question, json!({"answer": accept(json!({"sure": true}))}))).await;
     assert_eq!(text(&client.next().await), "(true, false, true): Some(true)");
     handshake(&mut client, "2025-11-25", json!({"elicitation": {"form": {}, "url": {}}})).await;
     client.call(6, "by_dialog", json!({})).await;

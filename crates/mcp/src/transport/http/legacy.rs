@@ -34,7 +34,7 @@ pub(super) fn initialize(
     endpoint.sessions.check_room(id)?;
     let options = endpoint.options(headers, principal, ServedOn::Session);
     let (ends, ended) = tokio::sync::watch::channel(false);
-    let mut exchange = Exchange::new(&endpoint.server, options.again(ended), Lifetime::UntilClosed);
+    let mut exchange = Exchange::new(&endpoint.server, options.for_next_exchange(ended), Lifetime::UntilClosed);
     let line = exchange.answer_now(body);
     let session = endpoint.sessions.begin(exchange, options, ends);
     let mut response = refusal::json(StatusCode::OK, line);

@@ -16,7 +16,7 @@ use tokio::sync::{Semaphore, watch};
 
 use super::HttpOptions;
 use super::endpoint::Endpoint;
-use super::lingering::Reclaimed;
+use super::lingering_close::Reclaimed;
 use super::unauthenticated::{Admission, AdmissionQueue};
 use crate::server::Server;
 

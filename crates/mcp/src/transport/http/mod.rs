@@ -27,7 +27,7 @@ mod events;
 mod guard;
 mod headers;
 mod legacy;
-mod lingering;
+mod lingering_close;
 mod listener;
 mod modern;
 mod options;

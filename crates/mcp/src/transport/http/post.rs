@@ -33,10 +33,10 @@ pub(super) async fn post(
         Message::Invalid { id, reason } => {
             Err(Refusal::invalid_message(id.as_ref(), RpcError::new(code::INVALID_REQUEST, reason)))
         }
-        Message::Request { id, method, params } if stands_alone(headers, params) => {
+        Message::Request { id, method, params } if is_sessionless(headers, params) => {
             modern::request(endpoint, headers, principal, (&body, held), (&id, &method, params)).await
         }
-        Message::Notification { params, .. } if stands_alone(headers, params) => {
+        Message::Notification { params, .. } if is_sessionless(headers, params) => {
             Ok(modern::notification(endpoint, headers, principal, &body))
         }
         Message::Request { id, method, .. } if method == "initialize" && !has_session => {
@@ -66,7 +66,7 @@ fn check_fields(headers: &HeaderMap) -> Result<(), Refusal> {
 
 /// Returns true if the rules of 2026-07-28 apply: the message names a revision itself, or its header names one without
 /// sessions or an unknown one.
-fn stands_alone(headers: &HeaderMap, params: Option<Json<'_>>) -> bool {
+fn is_sessionless(headers: &HeaderMap, params: Option<Json<'_>>) -> bool {
     let said = headers.get(VERSION).map(|said| said.to_str().ok().and_then(Era::from_name));
     match said {
         Some(Some(era)) if era.is_modern() => true,

@@ -1,5 +1,5 @@
 //! Detects whether a client has read its call's progress, on a stream that carries all messages. Some clients lose a
-//! report that arrives in one read with its answer, so the answer waits (see `server/pacing.rs`). Over TCP the system
+//! report that arrives in one read with its answer, so the answer waits (see `server/answer_delay.rs`). Over TCP the system
 //! cannot tell what was read. A WebSocket's client confirms by answering a ping that follows the report; on a stream of
 //! events only a delay helps.
 

@@ -115,7 +115,7 @@ impl HttpSessions {
 impl HttpSession {
     /// Returns the options of another exchange of this session.
     pub(super) fn options(&self) -> ConnectionOptions {
-        self.options.again(self.ends.subscribe())
+        self.options.for_next_exchange(self.ends.subscribe())
     }
 
     pub(super) fn next_number(&self) -> u64 {

@@ -10,7 +10,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 
 use super::{engine, node};
-use crate::endpoint::{Endpoint, Reply, says, streams};
+use crate::endpoint::{Endpoint, Reply, streams, text_reply};
 use nodes::engine::Engine;
 use nodes::schema::Dialect;
 use nodes::{ModelSettings, Models, Node, NodesSettings, RunContext, TokenProgress};
@@ -170,7 +170,7 @@ async fn by_fixture(page: &mut Page) {
     let busy = || error(429, "retry-after: 1\r\n", "slowly");
     let of = |endpoint: &Endpoint| models(&[ModelSettings::at(&endpoint.url, "m")]);
     // The requested pause is respected.
-    let endpoint = Endpoint::start(vec![busy(), says(GOOD, "stop")]);
+    let endpoint = Endpoint::start(vec![busy(), text_reply(GOOD, "stop")]);
     let cause = "429, `retry-after: 1`, and then an answer";
     assert_eq!(page.row(cause, &of(&endpoint), &good).await, ["busy", "done"]);
     let times = endpoint.times();
@@ -183,16 +183,16 @@ async fn by_fixture(page: &mut Page) {
         ("a wrong key", vec![error(401, "", "Incorrect API key")], &good, vec!["rejected"]),
         ("no such model", vec![error(404, "", "The model does not exist")], &good, vec!["rejected"]),
         ("no API of this kind", vec![Reply(200, "", json!({"hello": 1}))], &good, vec!["rejected"]),
-        ("the server withholds the answer", vec![says("", "content_filter")], &good, vec!["refused"]),
+        ("the server withholds the answer", vec![text_reply("", "content_filter")], &good, vec!["refused"]),
         (
             "no JSON, twice",
-            vec![says("I think a.", "stop"), says("It is a.", "stop")],
+            vec![text_reply("I think a.", "stop"), text_reply("It is a.", "stop")],
             &good,
             vec!["unparseable", "unparseable"],
         ),
         (
             "whole, and cut by what the server says",
-            vec![says(GOOD, "length"), says(GOOD, "length")],
+            vec![text_reply(GOOD, "length"), text_reply(GOOD, "length")],
             &good,
             vec!["truncated", "truncated"],
         ),
@@ -205,10 +205,10 @@ async fn by_fixture(page: &mut Page) {
     let endpoint = Endpoint::start(vec![Reply(200, "", refusal)]);
     assert_eq!(page.row("the model refuses", &of(&endpoint), &good).await, ["refused"]);
     let mended = node("good", "policy: { attempts: 1, repair: true }", &word_schema()).unwrap();
-    let endpoint = Endpoint::start(vec![says("{'word': 'a',}", "stop")]);
+    let endpoint = Endpoint::start(vec![text_reply("{'word': 'a',}", "stop")]);
     assert_eq!(page.row("nearly JSON, with `policy.repair`", &of(&endpoint), &mended).await, ["done"]);
     // Truncated, whatever finish reason the server reports.
-    let endpoint = Endpoint::start(vec![says("{'word': 'a", "stop")]);
+    let endpoint = Endpoint::start(vec![text_reply("{'word': 'a", "stop")]);
     let cause = "nearly JSON and not whole, with `policy.repair`";
     assert_eq!(page.row(cause, &of(&endpoint), &mended).await, ["unparseable"]);
     let torn =
@@ -221,8 +221,10 @@ async fn by_fixture(page: &mut Page) {
         page.call("a torn stream, though its text is whole", &of(&endpoint), &once, Map::new(), Some(heard)).await;
     assert_eq!(classes, ["transport"]);
     // The requested pause exceeds the timeout: the next model is asked.
-    let (full, free) =
-        (Endpoint::start(vec![error(429, "retry-after: 50\r\n", "slowly")]), Endpoint::start(vec![says(GOOD, "stop")]));
+    let (full, free) = (
+        Endpoint::start(vec![error(429, "retry-after: 50\r\n", "slowly")]),
+        Endpoint::start(vec![text_reply(GOOD, "stop")]),
+    );
     let two = models(&[ModelSettings::at(&full.url, "m"), ModelSettings::at(&free.url, "m")]);
     let good = node("good", &format!("model: [model1, model2]\n{FRONT}"), &word_schema()).unwrap();
     let cause = "429, `retry-after: 50` where the call has 20 s, and a second model";

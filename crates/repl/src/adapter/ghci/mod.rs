@@ -7,15 +7,15 @@
 //! once. A buffering mode that code sets itself, announced in the same way, is kept. The function is compiled once, so
 //! later changes of the scope cannot break it.
 //!
-//! [`prompt`] holds the function, [`report`] judges GHCi's own messages, [`printed`] and [`load`] judge output alone,
+//! [`prompt`] holds the function, [`report`] judges GHCi's own messages, [`output_verdict`] and [`load`] judge output alone,
 //! [`pieces`] cuts code and [`code`] sends it.
 
 mod code;
 mod form;
 mod lexer;
 mod load;
+mod output_verdict;
 mod pieces;
-mod printed;
 mod prompt;
 mod report;
 
@@ -127,7 +127,7 @@ impl Adapter for Ghci {
                 // line unless the program began it. A program may print the same, so it counts only after our signal.
                 let says = |line: &str| line.ends_with("Interrupted.");
                 let interrupted = printed.interrupting && printed.stderr.lines().rev().take(20).any(says);
-                Verdict { interrupted, ..printed::judge(printed.code, printed.stdout, printed.stderr) }
+                Verdict { interrupted, ..output_verdict::judge(printed.code, printed.stdout, printed.stderr) }
             }
         };
         // GHCi turns some signals into exceptions. At its prompt it prints them and exits; if GHCi continues, the same

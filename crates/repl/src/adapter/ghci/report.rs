@@ -1,12 +1,12 @@
 //! Judges an evaluation in GHCi by GHCi's own messages: a program's output does not count. [`super::prompt`] captures
-//! the messages. Without a capture, the text decides ([`super::printed`]).
+//! the messages. Without a capture, the text decides ([`super::output_verdict`]).
 
 use std::borrow::Cow;
 
 use super::super::{Printed, Verdict};
 use super::code;
 use super::load;
-use super::printed::plain;
+use super::output_verdict::plain;
 use crate::load::LoadRecord;
 use diagnostics::ghc::{self, split_span};
 use diagnostics::{Diagnostic, Severity, Source};

@@ -34,7 +34,7 @@ impl Actor {
         let group = self.group.clone();
         let mut prober = self.state.prober.take().unwrap_or_else(|| prober(&self.group, self.machine.adapter()));
         self.state.probe = Some(tokio::spawn(async move {
-            let doing = prober.look().await;
+            let doing = prober.observe().await;
             let command = if doing == Doing::WaitingForInput { group.command_line() } else { None };
             (prober, doing, command)
         }));

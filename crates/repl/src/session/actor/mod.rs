@@ -3,15 +3,15 @@
 //!
 //! No branch of a `select!` loses anything when it is dropped: branches only wait, and reading and writing happen after
 //! them. `kernel` queries the kernel about the process, `prompting` finds the ends without
-//! markers, `telling` answers callers; `busy_wait` and `coalesce_wakes`
+//! markers, `caller_answers` answers callers; `busy_wait` and `coalesce_wakes`
 //! only save time (docs/design/latency.md).
 
 mod busy_wait;
+mod caller_answers;
 mod coalesce_wakes;
-mod joined;
 mod kernel;
 mod prompting;
-mod telling;
+mod task_join;
 
 use std::future::pending;
 use std::os::fd::OwnedFd;
@@ -26,7 +26,7 @@ use tokio::sync::{broadcast, mpsc, oneshot, watch};
 use tokio::task::JoinHandle;
 
 use self::busy_wait::BusyWait;
-use self::joined::joined;
+use self::task_join::joined;
 use super::alarm::Alarm;
 use super::cpu::CpuClock;
 use super::handle::Command;
@@ -178,7 +178,7 @@ impl Actor {
                 Wake::Ended => self.all_ended(),
                 Wake::Time => self.on_timer(),
             }
-            self.machine.go_on(Instant::now());
+            self.machine.start_if_idle(Instant::now());
             self.perform();
             self.look_for_prompt();
             if self.state.orphaned && self.state.dead && self.state.ending.is_none() {
@@ -331,7 +331,7 @@ impl Actor {
 
     fn act(&mut self, action: Action) {
         match action {
-            Action::Code { bytes, script } => match self.scripts.place(bytes, script, self.machine.adapter()) {
+            Action::Code { bytes, script } => match self.scripts.write_script(bytes, script, self.machine.adapter()) {
                 Ok(bytes) => {
                     if let Some(prompts) = self.outputs[Stream::Stdout as usize].prompts() {
                         prompts.wrote(&bytes);
@@ -360,7 +360,7 @@ impl Actor {
                     let result = eval.and_then(|eval| self.finished(eval, view)).map(|finished| finished.result);
                     let is_heard = reply.send(Ok(InterruptReport { outcome, eval: result, took, rest })).is_ok();
                     if let (true, Some(eval)) = (is_heard, eval) {
-                        self.gave(eval, view);
+                        self.record_reader(eval, view);
                     }
                 }
             }

@@ -1,10 +1,10 @@
 //! Interrupts a running evaluation: one signal, then a wait.
 //!
-//! A second signal is sent only when a caller asks again. It would cut off the cleanup that the first one started. GHC
-//! handles a signal only between two garbage collections, which take seconds with a large heap: after two signals in a
-//! row GHCi returns to its prompt while the evaluation's thread continues behind it forever. So after the signal the
-//! evaluation runs like any other: it may print, sleep, ask for input. When it seems to have ended, `syncing` gets the
-//! session in step and checks for remaining activity.
+//! A second signal is sent only when a caller asks again. It would cut off the cleanup that the first one started.
+//! GHC handles a signal only between two garbage collections, which take seconds with a large heap: after two signals
+//! in a row GHCi returns to its prompt while the evaluation's thread continues behind it forever. So after the signal
+//! the evaluation runs like any other: it may print, sleep, ask for input. When it seems to have ended,
+//! `resynchronization` gets the session in step and checks for remaining activity.
 
 use std::time::{Duration, Instant};
 
@@ -13,8 +13,8 @@ use process::activity::Activity;
 use super::super::capture::Capture;
 use super::super::handle::SessionError;
 use super::super::{InterruptOutcome, SessionState, Stream};
-use super::running::plural;
-use super::syncing::SyncReason;
+use super::resynchronization::SyncReason;
+use super::running_evaluation::plural;
 use super::{Action, Machine, Phase, Probed, Waiter};
 use crate::result::Status;
 
@@ -209,7 +209,7 @@ impl Machine {
         if !asked.waiters.is_empty() && now >= asked.since + GIVE_UP {
             let outcome =
                 if asked.doing == "sleeps" { InterruptOutcome::NotYet } else { InterruptOutcome::Uninterruptible };
-            self.tell(outcome, now);
+            self.report_outcome(outcome, now);
         }
     }
 
@@ -226,7 +226,7 @@ impl Machine {
     }
 
     /// Reports the current state to the callers. The evaluation continues.
-    fn tell(&mut self, outcome: InterruptOutcome, now: Instant) {
+    fn report_outcome(&mut self, outcome: InterruptOutcome, now: Instant) {
         let Phase::Running(run) = &mut self.phase else { return };
         let (eval, Some(asked)) = (Some(run.eval), &mut run.asked) else { return };
         asked.told = Some(outcome);
@@ -271,7 +271,7 @@ impl Machine {
                     return true;
                 }
                 asked.doing = "waits for input";
-                self.tell(InterruptOutcome::NotYet, now);
+                self.report_outcome(InterruptOutcome::NotYet, now);
             }
             Probed::Waiting | Probed::Replaced(_) => asked.waits = None,
             Probed::Sleeping => (asked.waits, asked.doing) = (None, "sleeps"),
@@ -329,7 +329,7 @@ impl Machine {
                 if let Some(straggler) = &mut self.straggler {
                     // An evaluation may have taken over some of this output since: then there is less than before.
                     let prints = std::mem::replace(&mut straggler.printed, printed) != printed && printed != [0; 2];
-                    if super::settling::is_idle(activity) && !prints {
+                    if super::interrupt_check::is_idle(activity) && !prints {
                         self.straggler = None;
                     } else {
                         straggler.look_later(now);

@@ -1,20 +1,20 @@
 //! Decides the next step of a session: events in, actions out, no I/O. The actor performs the actions.
 //!
-//! `vocabulary` defines events and actions; this file holds the state and the queue, which `looking` exposes.
-//! `starting`, `running` (with `feeding` for its input) and `syncing` are the phases of a live session. `interrupting`
-//! and `settling` handle an interrupt through these phases, `unused` ends abandoned evaluations, and `ending` handles
-//! the exit of the process.
+//! `vocabulary` defines events and actions; this file holds the state and the queue, which `inspection` exposes.
+//! `starting`, `running_evaluation` (with `evaluation_input` for its input) and `resynchronization` are the phases of
+//! a live session. `interrupting` and `interrupt_check` handle an interrupt through these phases, `unused` ends
+//! abandoned evaluations, and `ending` handles the exit of the process.
 
 mod breakpoint;
 mod ending;
-mod feeding;
+mod evaluation_input;
+mod inspection;
+mod interrupt_check;
 mod interrupting;
-mod looking;
 mod records;
-mod running;
-mod settling;
+mod resynchronization;
+mod running_evaluation;
 mod starting;
-mod syncing;
 mod terminal;
 #[cfg(test)]
 mod tests;
@@ -36,8 +36,8 @@ use crate::result::{Completion, Status};
 use breakpoint::Breakpoint;
 use interrupting::Straggler;
 use records::EvalRecords;
-use running::Run;
-use syncing::Sync;
+use resynchronization::Sync;
+use running_evaluation::Run;
 
 pub(super) use records::EvalRecord;
 pub(super) use vocabulary::{Action, Bounds, Death, Ending, EvalRef, Event, Owner, Probed, Waiter};
@@ -147,7 +147,7 @@ impl Machine {
         now: Instant,
     ) -> Machine {
         let install = adapter.install(&nonce);
-        let look_at = adapter.window().map(|_| now + running::QUIET);
+        let look_at = adapter.window().map(|_| now + running_evaluation::QUIET);
         Machine {
             name: name.to_owned(),
             completion: adapter.completion(),
@@ -216,7 +216,7 @@ impl Machine {
             }
             Phase::Running(run) if !run.has_ended(&self.sides[side]) => {
                 let eval = run.eval;
-                run.heard(stream, now);
+                run.record_output(stream, now);
                 self.records.running(eval).output[side].push(bytes);
                 return Owner::Eval(eval);
             }
@@ -395,7 +395,7 @@ impl Machine {
 
     /// Starts the next evaluation if nothing is running. Call it after all output so far was handed in, so that none of
     /// it counts as output of the next evaluation.
-    pub(super) fn go_on(&mut self, now: Instant) {
+    pub(super) fn start_if_idle(&mut self, now: Instant) {
         if matches!(self.phase, Phase::Idle { .. }) && self.ending.is_none() {
             self.start_next(now);
         }

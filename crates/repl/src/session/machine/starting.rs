@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use super::super::capture::Capture;
 use super::super::{SessionEvent, Stream};
-use super::syncing::{Sync, SyncReason};
+use super::resynchronization::{Sync, SyncReason};
 use super::{Action, Machine, Phase};
 use crate::adapter::{InstallStep, Printed};
 use crate::load::LoadRecord;
@@ -126,7 +126,7 @@ impl Machine {
 
     pub(super) fn publish_load(&mut self, load: LoadRecord) {
         self.cut_load = None;
-        self.load = load.after(&self.load);
+        self.load = load.continue_from(&self.load);
         self.actions.push(Action::Loaded(self.load.clone()));
     }
 

@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use super::super::Stream;
 use super::super::handle::Claim;
-use super::running::QUIET;
+use super::running_evaluation::QUIET;
 use super::{Action, Machine, Owner, Phase, Probed, Waiter};
 
 impl Machine {
@@ -19,7 +19,7 @@ impl Machine {
     pub(super) fn note_output(&mut self, stream: Stream, now: Instant) -> Owner {
         match &mut self.phase {
             Phase::Starting { look_at, .. } => *look_at = Some(now + QUIET),
-            Phase::Running(run) => run.heard(stream, now),
+            Phase::Running(run) => run.record_output(stream, now),
             Phase::Idle { .. } | Phase::Syncing(_) | Phase::Ended { .. } => {}
         }
         Owner::Nobody

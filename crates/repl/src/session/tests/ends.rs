@@ -12,7 +12,7 @@ fn terminate(session: &Handle) {
 }
 
 /// Starts an evaluation, and returns when it is running.
-async fn begun(session: &Handle, code: &str) -> u64 {
+async fn start_evaluation(session: &Handle, code: &str) -> u64 {
     let running = session.eval(EvalRequest { wait: Duration::ZERO, ..EvalRequest::new(code) }).await.expect("taken");
     let mut runs = session.watch();
     let waited = tokio::time::timeout(LONG, runs.wait_for(|info| info.current == Some(running.eval))).await;
@@ -26,7 +26,7 @@ async fn termination_from_outside_is_no_ordinary_end() {
     eval(&session, "import Control.Concurrent").await;
     for code in ["threadDelay 100000000", "length [1 ..]", "getLine", "putStr \"half a line\" >> threadDelay 100000000"]
     {
-        let running = begun(&session, code).await;
+        let running = start_evaluation(&session, code).await;
         session.wait(Some(running), Duration::from_millis(200), 100).await.expect("it runs");
         terminate(&session);
         let mut seen = session.watch();

@@ -17,7 +17,7 @@ pub(super) fn python() -> Handle {
 }
 
 /// Starts an evaluation, and returns when it has printed `word`.
-async fn begun(session: &Handle, code: &str, word: &str) -> u64 {
+async fn start_evaluation(session: &Handle, code: &str, word: &str) -> u64 {
     let running = session.eval(EvalRequest { wait: Duration::ZERO, ..EvalRequest::new(code) }).await.expect("taken");
     let mut end = session.output().end();
     let printed = || {
@@ -39,7 +39,7 @@ async fn a_cleanup_comes_to_its_end() {
     eval(&ghci, "import Control.Concurrent\nimport Control.Exception").await;
     eval(&python, "import time").await;
     let cleaned = async |session: &Handle, code: &str, expected: Status| {
-        begun(session, code, "begun").await;
+        start_evaluation(session, code, "begun").await;
         let report = interrupted(session).await;
         let ended = report.eval.expect("it ran");
         assert_eq!(ended.status, expected, "{ended:?}");
@@ -75,7 +75,7 @@ async fn a_collection_of_garbage_is_waited_for() {
         eval(&session, "m = M.fromList [(n, show n) | n <- [1 .. 400000 :: Int]]\nsum (map length (M.elems m))").await;
     assert_eq!(built.status, Status::Done, "{built:?}");
     for n in 0..4 {
-        begun(&session, "forever (performMajorGC >> putStrLn \"collected\")", "collected").await;
+        start_evaluation(&session, "forever (performMajorGC >> putStrLn \"collected\")", "collected").await;
         let report = interrupted(&session).await;
         assert_eq!(report.outcome, InterruptOutcome::Interrupted, "{report:?}");
         assert_eq!(line(&eval(&session, &format!("{n}+1")).await), format!("done | \"{}\\n\" | \"\"", n + 1));
@@ -87,7 +87,7 @@ async fn code_that_catches_everything_is_told_as_what_it_is() {
     let session = ghci();
     eval(&session, "import Control.Exception\nimport Control.Monad").await;
     eval(&session, "burn :: Int -> IO ()\nburn n = (evaluate (sum [1 .. 50000 + n]) >> return ()) `catch` \\e -> const (return ()) (e :: SomeException)").await;
-    let running = begun(&session, "putStrLn \"begun\" >> mapM_ burn (cycle [1 .. 100])", "begun").await;
+    let running = start_evaluation(&session, "putStrLn \"begun\" >> mapM_ burn (cycle [1 .. 100])", "begun").await;
     let first = interrupted(&session).await;
     assert_eq!(first.outcome, InterruptOutcome::Uninterruptible, "{first:?}");
     assert_eq!(first.eval.expect("it runs").status, Status::Running);
@@ -106,7 +106,7 @@ async fn what_it_leaves_behind_is_told() {
     eval(&session, "import threading, time, subprocess").await;
     let code = "over = threading.Event()\ndef burn():\n    while not over.is_set(): pass\n\
                 threading.Thread(target=burn, daemon=True).start()\nprint('begun')\ntime.sleep(1000)";
-    begun(&session, code, "begun").await;
+    start_evaluation(&session, code, "begun").await;
     let report = interrupted(&session).await;
     assert_eq!(report.outcome, InterruptOutcome::Uninterruptible, "{report:?}");
     assert_eq!(report.eval.expect("it ran").status, Status::Interrupted);
@@ -116,7 +116,7 @@ async fn what_it_leaves_behind_is_told() {
     until(&session, |state| state == SessionState::Idle).await;
     // This process ignores the signal.
     let code = "child = subprocess.Popen(['sh', '-c', 'trap \"\" INT; exec sleep 1000'])\ntime.sleep(0.3)\nprint('begun')\ntime.sleep(1000)";
-    begun(&session, code, "begun").await;
+    start_evaluation(&session, code, "begun").await;
     let report = interrupted(&session).await;
     let rest = report.rest.expect("something is left");
     assert!(rest.starts_with("sleep (") && rest.ends_with(") still runs"), "{rest}");
@@ -217,7 +217,7 @@ async fn an_evaluation_interrupted_between_its_pieces_is_interrupted() {
     eval(&session, "import Control.Concurrent").await;
     let pieces: String = (0..400).map(|n| format!("x{n} = {n}\nputStrLn \"at {n}\"\n")).collect();
     for n in 0..20 {
-        begun(&session, &pieces, &format!("at {n}\n")).await;
+        start_evaluation(&session, &pieces, &format!("at {n}\n")).await;
         let report = interrupt("ghci", &session).await;
         let ended = report.eval.expect("it ran");
         assert_eq!((report.outcome, ended.status), (InterruptOutcome::Interrupted, Status::Interrupted), "{ended:?}");
@@ -229,7 +229,7 @@ async fn an_evaluation_interrupted_between_its_pieces_is_interrupted() {
 async fn only_the_evaluation_that_is_meant() {
     let session = ghci();
     let over = eval(&session, "import Control.Concurrent").await.eval;
-    let running = begun(&session, "putStrLn \"begun\" >> threadDelay 100000000", "begun").await;
+    let running = start_evaluation(&session, "putStrLn \"begun\" >> threadDelay 100000000", "begun").await;
     let refused = session.interrupt_one(Some(over), View::all(100)).await.expect_err("it is over");
     assert!(
         matches!(refused, SessionError::NotRunning { eval, runs, .. } if eval == over && runs == Some(running)),
@@ -250,7 +250,7 @@ async fn threads_that_print_now_and_then_are_told() {
     eval(&ghci, "import Control.Concurrent\nimport Control.Monad").await;
     eval(&python, "import threading, time").await;
     let told = async |session: &Handle, code: &str, word: &str| {
-        begun(session, code, word).await;
+        start_evaluation(session, code, word).await;
         let report = interrupted(session).await;
         assert_eq!(report.outcome, InterruptOutcome::Uninterruptible, "{code}: {report:?}");
         assert_eq!(report.rest.as_deref(), Some("prints"), "{code}");
@@ -272,7 +272,7 @@ async fn threads_that_print_now_and_then_are_told() {
             eval(&python, "over.set()").await;
             until(&python, |state| state == SessionState::Idle).await;
             // Output printed once is reported at once.
-            begun(&python, "print('begun')\ntime.sleep(1000)", "begun").await;
+            start_evaluation(&python, "print('begun')\ntime.sleep(1000)", "begun").await;
             let report = interrupted(&python).await;
             assert_eq!(report.outcome, InterruptOutcome::Interrupted, "{report:?}");
             let running = EvalRequest { wait: Duration::from_millis(1500), ..EvalRequest::new("time.sleep(1000)") };
@@ -289,7 +289,7 @@ async fn processes_that_end_over_an_interrupt_are_waited_for() {
     let code = "import time, multiprocessing as mp\ndef burn():\n    while True: pass\n\
                 ps = [mp.Process(target=burn) for _ in range(2)]\nfor p in ps: p.start()\ntime.sleep(0.3)\nprint('begun')\nfor p in ps: p.join()";
     for silence in [0, 1200, 1200] {
-        let running = begun(&session, code, "begun").await;
+        let running = start_evaluation(&session, code, "begun").await;
         session.wait(Some(running), Duration::from_millis(silence), 100).await.expect("it runs");
         let report = interrupted(&session).await;
         assert_eq!((report.outcome, &report.rest), (InterruptOutcome::Interrupted, &None), "{report:?}");

@@ -3,7 +3,6 @@
 mod cabal;
 mod checkout;
 mod ends;
-mod feeding;
 mod ghci;
 mod handles;
 mod haskell;
@@ -18,6 +17,7 @@ mod sandbox;
 mod settings;
 mod sharing;
 mod soak;
+mod standard_input;
 mod stress;
 mod terminal;
 

@@ -51,7 +51,7 @@ while True:
     except KeyboardInterrupt: print("odd: stopped", file=sys.stderr)
 "##;
 
-fn odd() -> Profile {
+fn odd_profile() -> Profile {
     let text = format!(
         r#"
 driver = "prompt"
@@ -101,7 +101,7 @@ async fn the_built_in_profiles_pass_their_check() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_program_with_an_odd_prompt_passes_too_and_a_wrong_profile_does_not() {
-    let mut profile = odd();
+    let mut profile = odd_profile();
     let samples = profile.check.clone().expect("samples");
     let (version, rows) = check::run(spec(&profile), &samples, 5).await;
     assert_eq!((version.as_deref(), failures(&rows)), (Some("1.5"), Vec::new()));
@@ -116,7 +116,7 @@ async fn a_program_with_an_odd_prompt_passes_too_and_a_wrong_profile_does_not() 
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn text_like_a_fixed_prompt_is_output_unless_the_program_waits() {
-    let session = session(&odd());
+    let session = session(&odd_profile());
     assert_eq!(line(&eval(&session, "like").await), r#"done | "odd (1)> not yetodd (1)> \n" | """#);
     assert_eq!(line(&eval(&session, "add 1 2").await), r#"done | "3\n" | """#);
     // The first error ends the code.
@@ -183,21 +183,24 @@ async fn at_random(name: &str, programs: &[Program], first: &str, next: impl Fn(
 }
 
 /// Returns the result of code that prints to both streams.
-fn both(n: u64) -> String {
+fn both_streams(n: u64) -> String {
     format!("done | \"out{n}\\n\" | \"err{n}\\n\"")
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn r_at_random() {
-    at_random("r", R, "1", |n| (format!("cat('out{n}\\n'); message('err{n}')"), both(n))).await;
+    at_random("r", R, "1", |n| (format!("cat('out{n}\\n'); message('err{n}')"), both_streams(n))).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn sqlite_at_random() {
-    at_random("sqlite3", SQLITE, "select 1;", |n| (format!("select 'out{n}';\n.shell echo err{n} >&2"), both(n))).await;
+    at_random("sqlite3", SQLITE, "select 1;", |n| {
+        (format!("select 'out{n}';\n.shell echo err{n} >&2"), both_streams(n))
+    })
+    .await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn ruby_at_random() {
-    at_random("ruby", RUBY, "1", |n| (format!("puts 'out{n}'; warn 'err{n}'"), both(n))).await;
+    at_random("ruby", RUBY, "1", |n| (format!("puts 'out{n}'; warn 'err{n}'"), both_streams(n))).await;
 }

@@ -1,7 +1,7 @@
 //! `repl_query`: questions about names, types and locations, answered by GHCi as data. This file has the arguments and
-//! the answer; `asking` asks, `position` parses positions, `rendering` makes the short form.
+//! the answer; `ghci_questions` asks, `position` parses positions, `rendering` makes the short form.
 
-mod asking;
+mod ghci_questions;
 mod position;
 mod rendering;
 
@@ -14,9 +14,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 use tokio::time::Instant;
 
-use self::asking::Asking;
+use self::ghci_questions::Asking;
 use self::position::Position;
-use super::{budget, caller, ghci_only, stay, with_heartbeat};
+use super::{attach_connection, budget, caller, ghci_only, with_heartbeat};
 use crate::query::{Completions, Hole, Info, Instance, Item, Location};
 use crate::session::SessionState;
 use crate::sessions::Repl;
@@ -116,7 +116,7 @@ impl Tool for Query {
         let until = Instant::now() + budget(&cx, args.wait_ms, Duration::from_secs(20));
         let started = self.0.ensure(caller(&cx)?, args.session.as_deref()).await?;
         ghci_only(&self.0, &started.handle)?;
-        stay(&cx, &started.handle);
+        attach_connection(&cx, &started.handle);
         let left = until.saturating_duration_since(Instant::now());
         let info = super::start::wait_for_start(&cx, &started.handle, left).await?;
         if info.state == SessionState::Starting {

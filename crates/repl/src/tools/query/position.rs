@@ -75,7 +75,7 @@ pub(super) fn span(position: &Position, file: &str, cwd: &Path) -> Result<(Strin
     }
 }
 
-pub(super) fn place(position: &Position, file: &str) -> String {
+pub(super) fn format_location(position: &Position, file: &str) -> String {
     let location = Location {
         file: Some(file.to_owned()),
         line: Some(position.line),

@@ -1,7 +1,7 @@
 //! `hob top` without a terminal: keys and states in, actions and pictures out.
 
 use expect_test::{Expect, expect};
-use project::rooms::*;
+use project::dashboard::*;
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 use serde_json::{Value, json};

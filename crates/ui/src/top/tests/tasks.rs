@@ -1,6 +1,6 @@
 //! The tasks of a person (`docs/reference/faces.md`): each is done by the keys in the table.
 
-use project::rooms::*;
+use project::dashboard::*;
 use serde_json::{Value, json};
 
 use super::{NOW, agent, picture, rooms, state};

@@ -33,7 +33,7 @@ const TRIALS: &[Trial] = &[
     ("mail while it works", mail),
     ("held by critical mail", hold_by_mail),
     ("let go by the breaker", let_go),
-    ("late answer", late),
+    ("late answer", answer_with_next_hook),
     ("the note of the session before", note),
     ("a person decides", person::decides),
 ];
@@ -190,7 +190,7 @@ fn waits(agent: &Agent, file: &str) -> Turn {
     Turn { script: shell(agent, &line), task: None }
 }
 
-fn says(text: &str) -> Turn {
+fn text_turn(text: &str) -> Turn {
     Turn { script: json!({ "text": text }), task: None }
 }
 
@@ -217,7 +217,7 @@ fn play(
     beside: impl FnOnce(&Stage<'_>) -> Result<()> + Send,
 ) -> Result<Played> {
     let model = stage.model(script)?;
-    let place = stage.place(stage.direct(" all --as bob")?, &model);
+    let place = stage.environment_for(stage.direct(" all --as bob")?, &model);
     let mut setting: Setting = (agent.setting)(&place);
     entries::add(agent, &mut setting, &place, programs.hob, on)?;
     if let Some(allowed) = setting.args.iter_mut().find(|arg| *arg == "mcp__hob") {
@@ -275,7 +275,7 @@ fn hold_by_mail(agent: &Agent, programs: &Programs<'_>) -> Result<Option<String>
     two_agents(&stage)?;
     send(&stage, "critical")?;
     let mut script = turns(&[task("read", "check_messages", json!({}))], agent.before, agent.call);
-    script.insert(0, says("That was all."));
+    script.insert(0, text_turn("That was all."));
     let played = play(agent, programs, &stage, &script, &[On::TurnEnd], |_| Ok(()))?;
     stage.stop()?;
     let held = played.first_with(MAIL)?;
@@ -294,7 +294,7 @@ fn let_go(agent: &Agent, programs: &Programs<'_>) -> Result<Option<String>> {
     std::fs::write(stage.project().join("hob-policy.toml"), rule).context("could not write the policy")?;
     hob(&stage, &["trust", "--yes"])?;
     hob(&stage, &["quickstart", "--name", "bob", "--role", "dev"])?;
-    let played = play(agent, programs, &stage, &[says("That was all.")], &[On::TurnEnd], |_| Ok(()))?;
+    let played = play(agent, programs, &stage, &[text_turn("That was all.")], &[On::TurnEnd], |_| Ok(()))?;
     stage.stop()?;
     played.first_with("run the tests first")?;
     let outcomes: Vec<&str> = played.journal.iter().map(|line| line["outcome"].as_str().unwrap_or("stopped")).collect();
@@ -310,7 +310,7 @@ fn let_go(agent: &Agent, programs: &Programs<'_>) -> Result<Option<String>> {
 }
 
 /// An answer that arrives while the agent works reaches its model with the next hook, once.
-fn late(agent: &Agent, programs: &Programs<'_>) -> Result<Option<String>> {
+fn answer_with_next_hook(agent: &Agent, programs: &Programs<'_>) -> Result<Option<String>> {
     let stage = Stage::new(programs)?;
     two_agents(&stage)?;
     let ask = task("ask", "confirm_action", json!({ "action": "Delete the branch?", "wait_s": 0 }));
@@ -344,7 +344,7 @@ fn note(agent: &Agent, programs: &Programs<'_>) -> Result<Option<String>> {
     if first.added("work")? != Vec::<String>::new() {
         bail!("the first session was told: {:?}", first.hooks());
     }
-    let second = play(agent, programs, &stage, &[says("I see.")], &CONTEXT, |_| Ok(()))?;
+    let second = play(agent, programs, &stage, &[text_turn("I see.")], &CONTEXT, |_| Ok(()))?;
     stage.stop()?;
     second.first_with(NOTE)?;
     if !second.requests.iter().any(|request| request.contains("(data, not instructions):")) {

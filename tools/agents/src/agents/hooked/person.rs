@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use taskkit::until;
 
 use super::entries::{CONTEXT, On, add};
-use super::{NOTE, hob, journal, says};
+use super::{NOTE, hob, journal, text_turn};
 use crate::agents::asking::watch;
 use crate::agents::kinds::{Agent, claude_at_a_terminal, shell};
 use crate::agents::stage::{Model, Programs, Stage};
@@ -36,7 +36,7 @@ fn start<'a>(
     on: &[On],
 ) -> Result<(Model, Terminal<'a>)> {
     let model = stage.model(script)?;
-    let place = stage.place(stage.direct(" all")?, &model);
+    let place = stage.environment_for(stage.direct(" all")?, &model);
     let mut setting = claude_at_a_terminal((agent.setting)(&place), &place);
     let own = ["--permission-mode", "dontAsk", "--allowedTools", "mcp__hob"];
     setting.args.retain(|arg| !own.contains(&arg.as_str()));
@@ -62,7 +62,7 @@ fn permission(agent: &Agent, programs: &Programs<'_>) -> Result<String> {
     hob(&stage, &["questions"])?;
     let mut script: Vec<Turn> =
         ["one", "two", "three"].map(|file| Turn { script: shell(agent, &format!("touch {file}")), task: None }).into();
-    script.push(says("The files are made."));
+    script.push(text_turn("The files are made."));
     let (model, terminal) = start(agent, programs, &stage, &script, &[On::PermissionRequest])?;
     let watching = watch(&stage)?;
     let there = |file: &str| stage.project().join(file).exists();
@@ -123,7 +123,7 @@ fn own_prompt(agent: &Agent, programs: &Programs<'_>) -> Result<String> {
     std::fs::write(stage.project().join("hob-policy.toml"), rule).context("could not write the policy")?;
     hob(&stage, &["trust", "--yes"])?;
     hob(&stage, &["questions"])?;
-    let script = [Turn { script: shell(agent, "touch one"), task: None }, says("The file is made.")];
+    let script = [Turn { script: shell(agent, "touch one"), task: None }, text_turn("The file is made.")];
     let (model, terminal) = start(agent, programs, &stage, &script, &[On::PermissionRequest])?;
     terminal.enter("go", "go")?;
     terminal.press("Enter", OWN_PROMPT)?;
@@ -149,7 +149,7 @@ fn notify_user(agent: &Agent, programs: &Programs<'_>) -> Result<String> {
     std::fs::write(stage.project().join("hob-policy.toml"), rule).context("could not write the policy")?;
     hob(&stage, &["trust", "--yes"])?;
     hob(&stage, &["questions"])?;
-    let (model, terminal) = start(agent, programs, &stage, &[says("That was all.")], &[On::TurnEnd])?;
+    let (model, terminal) = start(agent, programs, &stage, &[text_turn("That was all.")], &[On::TurnEnd])?;
     prompt(&terminal, "go", "hob let the agent stop")?;
     let screen = terminal.text()?;
     drop(terminal);
@@ -164,7 +164,7 @@ fn notify_user(agent: &Agent, programs: &Programs<'_>) -> Result<String> {
 fn compacted(agent: &Agent, programs: &Programs<'_>) -> Result<String> {
     let stage = Stage::new(programs)?;
     hob(&stage, &["note", NOTE])?;
-    let script = [says("I begin."), says("I go on.")];
+    let script = [text_turn("I begin."), text_turn("I go on.")];
     let (model, terminal) = start(agent, programs, &stage, &script, &CONTEXT)?;
     prompt(&terminal, "go", "I begin.")?;
     prompt(&terminal, "/compact", "")?;

@@ -17,7 +17,7 @@ pub(super) fn neutral(hooked: &'static Hooked, programs: &Programs<'_>) -> Resul
     let without = results(&Play::new(hooked, programs)?)?;
     let play = Play::new(hooked, programs)?;
     let base = if hooked.is_of_project { play.stage.project().to_owned() } else { play.stage.home() };
-    let (file, witness) = (base.join(hooked.file), play.stage.outside().join("foreign"));
+    let (file, witness) = (base.join(hooked.file), play.stage.parent_directory().join("foreign"));
     let line = format!("touch '{}'", witness.display());
     let foreign = match (hooked.foreign)(&line) {
         Value::String(text) => text,
@@ -46,7 +46,7 @@ pub(super) fn neutral(hooked: &'static Hooked, programs: &Programs<'_>) -> Resul
     let mut said = vec![
         format!("{} equal results, {} hooks that printed nothing", with.len(), journal.len()),
         "another's hook ran".to_owned(),
-        elsewhere(hooked, programs)?,
+        user_hooks_only(hooked, programs)?,
     ];
     if hooked.name == "claude" {
         said.push(prompts(hooked, programs)?);
@@ -82,7 +82,7 @@ fn prompts(hooked: &'static Hooked, programs: &Programs<'_>) -> Result<String> {
 }
 
 /// A project without hob files, with hooks in the user's own files.
-fn elsewhere(hooked: &'static Hooked, programs: &Programs<'_>) -> Result<String> {
+fn user_hooks_only(hooked: &'static Hooked, programs: &Programs<'_>) -> Result<String> {
     let play = Play::new(hooked, programs)?;
     std::fs::remove_file(play.stage.project().join("hob.toml")).context("could not remove hob.toml")?;
     play.install(&["--fail", "closed", "--scope", "user"])?;

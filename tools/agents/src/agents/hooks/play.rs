@@ -51,7 +51,7 @@ pub(super) struct Play<'a> {
 impl<'a> Play<'a> {
     pub(super) fn new(hooked: &'static Hooked, programs: &'a Programs<'a>) -> Result<Self> {
         let stage = Stage::new(programs)?;
-        let bin = stage.outside().join("bin");
+        let bin = stage.parent_directory().join("bin");
         std::fs::create_dir(&bin).context("could not make a directory for programs")?;
         let hob = bin.join("hob");
         // A hard link if possible, because the file is large.
@@ -81,7 +81,7 @@ impl<'a> Play<'a> {
 
     fn command(&self, program: &Path) -> Result<Command> {
         let mut command = self.stage.command(program)?;
-        let bin = self.stage.outside().join("bin");
+        let bin = self.stage.parent_directory().join("bin");
         let path = command.get_envs().find_map(|(name, value)| (name == "PATH").then_some(value?.to_owned()));
         let paths = std::env::split_paths(&path.unwrap_or_default()).collect::<Vec<_>>();
         command.env("PATH", std::env::join_paths(std::iter::once(bin).chain(paths))?);
@@ -137,7 +137,7 @@ impl<'a> Play<'a> {
 
     /// Prevents a daemon from starting or being reached: a file replaces the socket directory.
     pub(super) fn bar_daemons(&self) -> Result<()> {
-        let temporary = self.stage.outside().join("tmp");
+        let temporary = self.stage.parent_directory().join("tmp");
         let uid = temporary.metadata().context("the temporary directory is gone")?.uid();
         let sockets = temporary.join(format!("hob-{uid}"));
         drop(self.hob(&["stop"])?.output());
@@ -159,7 +159,7 @@ impl<'a> Play<'a> {
             .map(|(index, line)| Turn { script: shell(self.hooked.agent(), line), task: Some(index) })
             .collect();
         let model = self.stage.model(&turns)?;
-        let mut setting = (agent.setting)(&self.stage.place(Server::Nothing, &model));
+        let mut setting = (agent.setting)(&self.stage.environment_for(Server::Nothing, &model));
         // The agent has a separate tool for the shell.
         if let Some(allowed) = setting.args.iter_mut().find(|arg| *arg == "mcp__hob") {
             allowed.push_str(",Bash");
@@ -186,7 +186,7 @@ impl<'a> Play<'a> {
     pub(super) fn at_terminal(&self, line: &str, done: impl FnOnce() -> Result<()>) -> Result<String> {
         let turns = [Turn { script: shell(self.hooked.agent(), line), task: Some(0) }];
         let model = self.stage.model(&turns)?;
-        let place = self.stage.place(Server::Nothing, &model);
+        let place = self.stage.environment_for(Server::Nothing, &model);
         let mut setting = claude_at_a_terminal((self.hooked.agent().setting)(&place), &place);
         setting.args.iter_mut().filter(|arg| *arg == "dontAsk").for_each(|arg| "default".clone_into(arg));
         setting.write_files()?;

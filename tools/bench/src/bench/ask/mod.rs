@@ -52,7 +52,7 @@ fn person(bench: &Bench) -> Result<Client> {
     // The daemon sends nothing before a request, so the buffer is empty.
     let stream = connect(bench, "control")?.into_inner();
     let reader = stream.try_clone().context("could not share the socket")?;
-    Ok(Client::over(stream, reader))
+    Ok(Client::from_streams(stream, reader))
 }
 
 /// Asks for a confirmation without waiting. Returns its id.

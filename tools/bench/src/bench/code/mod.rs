@@ -50,7 +50,7 @@ pub(super) fn run(is_quick: bool) -> Result<()> {
     println!("bench: code, {lines} lines …");
     let names = names(bench.dir(), bench.times(NAMES))?;
     let mut figures = questions(&bench, &names, lines)?;
-    figures.extend(beside(&bench, &names)?);
+    figures.extend(measure_concurrent_tool(&bench, &names)?);
     bench.stop()?;
     figures.push(memory::unused(&bench)?);
     figures.extend(warm::measure(&Bench::new(programs, is_quick)?, &path)?);
@@ -160,7 +160,7 @@ fn questions(bench: &Bench, names: &[String], lines: usize) -> Result<Vec<Figure
 }
 
 /// Measures a call of another tool, alone and while questions are answered.
-fn beside(bench: &Bench, names: &[String]) -> Result<Vec<Figure>> {
+fn measure_concurrent_tool(bench: &Bench, names: &[String]) -> Result<Vec<Figure>> {
     let mut other = Contender::front_end(&mut bench.hob(&["mcp", "repl"]))?;
     let (mut alone, mut meanwhile) = (Samples::default(), Samples::default());
     for _ in 0..bench.times(OTHERS) {

@@ -22,7 +22,7 @@ pub(super) fn measure(here: &Bench, options: &Options) -> Result<Vec<Figure>> {
     let there = Bench::new(here.programs.clone(), here.is_quick)?;
     configure(here, &database)?;
     configure(&there, &database)?;
-    let measured = between(here, &there, &database, options);
+    let measured = measure_between(here, &there, &database, options);
     there.stop()?;
     let figures = measured?;
     // Before the database ends: a stopping daemon writes to it.
@@ -30,7 +30,7 @@ pub(super) fn measure(here: &Bench, options: &Options) -> Result<Vec<Figure>> {
     Ok(figures)
 }
 
-fn between(here: &Bench, there: &Bench, database: &Postgres, options: &Options) -> Result<Vec<Figure>> {
+fn measure_between(here: &Bench, there: &Bench, database: &Postgres, options: &Options) -> Result<Vec<Figure>> {
     let (samples, floor) = latency::wakes_between(here, there, here.times(500))?;
     let what = "PostgreSQL, two daemons: send to wake of a blocked waiter";
     let mut figures = vec![
@@ -40,10 +40,10 @@ fn between(here: &Bench, there: &Bench, database: &Postgres, options: &Options) 
     ];
     let seconds = if here.is_quick { 1 } else { 5 };
     let pgbench = Pgbench::new(database);
-    let before = pgbench.alone(seconds)?;
+    let before = pgbench.run_single_sender(seconds)?;
     // One after the other, as pgbench does.
     let sent = latency::timed_sends(here, || Ok(()))?;
-    let floor = before.and(pgbench.alone(seconds)?);
+    let floor = before.and(pgbench.run_single_sender(seconds)?);
     figures.extend([(50, Some(Target::MaxTimesFloor(2.0))), (90, None), (99, None)].map(|(percent, target)| Figure {
         what: format!("PostgreSQL: send of 500 bytes to its answer, p{percent}"),
         unit: "µs",

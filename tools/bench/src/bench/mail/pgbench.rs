@@ -62,7 +62,7 @@ impl Pgbench<'_> {
     }
 
     /// Runs one sender that waits for each commit.
-    pub(super) fn alone(&self, seconds: u64) -> Result<Measured> {
+    pub(super) fn run_single_sender(&self, seconds: u64) -> Result<Measured> {
         self.run(SENT, 1, seconds)
     }
 

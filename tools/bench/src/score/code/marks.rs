@@ -68,7 +68,7 @@ struct Message {
 type Inserted = BTreeMap<String, Vec<usize>>;
 
 /// Marks definitions in the copy, compiles it, and removes the marks. Empty for definitions that cannot be marked.
-pub(super) fn places(copy: &Path, marks: &Marks, some: &[Definition]) -> Result<Vec<Option<Vec<Location>>>> {
+pub(super) fn mark_and_compile(copy: &Path, marks: &Marks, some: &[Definition]) -> Result<Vec<Option<Vec<Location>>>> {
     let mut found: Vec<Option<Vec<Location>>> = vec![Some(Vec::new()); some.len()];
     // Some definitions cannot be marked, such as those inside a macro's arguments. The compiler names their lines.
     for _ in 0..4 {

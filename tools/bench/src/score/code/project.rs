@@ -201,7 +201,7 @@ impl Project {
             // A standalone package with the versions of this workspace.
             let path = to.join("Cargo.toml");
             let manifest = std::fs::read_to_string(&path).context("could not read Cargo.toml")?;
-            std::fs::write(&path, alone(&manifest))?;
+            std::fs::write(&path, strip_manifest(&manifest))?;
             std::fs::copy(root().join("Cargo.lock"), to.join("Cargo.lock")).context("could not copy Cargo.lock")?;
         }
         self.added.iter().try_for_each(|(name, text)| std::fs::write(to.join(name), text))?;
@@ -284,7 +284,7 @@ fn archive() -> Result<String> {
 }
 
 /// Returns a manifest without other targets and test dependencies.
-fn alone(manifest: &str) -> String {
+fn strip_manifest(manifest: &str) -> String {
     let mut kept = String::new();
     let mut is_kept = true;
     for line in manifest.lines() {
@@ -311,6 +311,6 @@ mod tests {
         let manifest = "[package]\nname = \"a\"\n[[bench]]\nname = \"b\"\n[dependencies.c]\nversion = \"1\"\n[dev-dependencies.d]\n\
                         version = \"1\"\n[features]\nx = []\n[lints.rust]\ny = 1\n";
         let wanted = "[package]\nname = \"a\"\n[dependencies.c]\nversion = \"1\"\n[features]\nx = []\n\n[workspace]\n";
-        assert_eq!(alone(manifest), wanted);
+        assert_eq!(strip_manifest(manifest), wanted);
     }
 }

@@ -42,7 +42,7 @@ pub(super) fn definitions(copy: &Path) -> Result<Vec<Definition>> {
 }
 
 /// Renames definitions in the copy, and restores it. Empty for definitions that cannot be renamed alone.
-pub(super) fn places(copy: &Path, some: &[Definition]) -> Result<Vec<Option<Vec<Location>>>> {
+pub(super) fn rename_and_compile(copy: &Path, some: &[Definition]) -> Result<Vec<Option<Vec<Location>>>> {
     let mut before = BTreeMap::new();
     for path in files(copy, &["hs"])? {
         let file = path.strip_prefix(copy).unwrap_or(&path).to_string_lossy().into_owned();

@@ -80,8 +80,8 @@ pub(super) fn truth(project: &Project, copy: &Path, symbols: usize) -> Result<Tr
             break;
         }
         let places = match &project.method {
-            Method::Marks(marks) => marks::places(copy, marks, &some)?,
-            Method::Renames => renames::places(copy, &some)?,
+            Method::Marks(marks) => marks::mark_and_compile(copy, marks, &some)?,
+            Method::Renames => renames::rename_and_compile(copy, &some)?,
             Method::Go | Method::TypeScript => {
                 some.iter().map(|one| Some(printed.remove(one).unwrap_or_default())).collect()
             }

@@ -22,7 +22,7 @@ fn questions_belong_to_one_connection() {
 
     let Verdict::Replace(asked) = ledger.daemon_said(question) else { panic!("not asked") };
     let old = Envelope::peek(&asked).unwrap().raw_id().unwrap().to_owned();
-    assert!(String::from_utf8(ledger.lost()).unwrap().contains(&old));
+    assert!(String::from_utf8(ledger.record_lost_connection()).unwrap().contains(&old));
     ledger.resume(LossReason::Replaced);
     ledger.daemon_said(question);
     assert!(ledger.agent_said(format!(r#"{{"jsonrpc":"2.0","id":{old},"result":{{}}}}"#).as_bytes()).is_some());
@@ -54,7 +54,7 @@ fn a_second_request_under_an_id_in_flight_is_refused_once() {
     assert_eq!(ledger.daemon_said(refusal), Verdict::Forward);
     assert!(ledger.needs_daemon());
     send(&mut ledger, LIST);
-    ledger.lost();
+    ledger.record_lost_connection();
     check(
         ledger.resume(LossReason::Replaced),
         expect![[r#"
@@ -72,7 +72,7 @@ fn a_batch_is_one_thing() {
     send(&mut ledger, r#"[{"jsonrpc":"2.0","id":7,"method":"ping"},{"jsonrpc":"2.0","id":8,"method":"tools/call"}]"#);
     let answer = br#"[{"jsonrpc":"2.0","id":5,"result":{}},{"jsonrpc":"2.0","id":6,"result":{}}]"#;
     assert_eq!(ledger.daemon_said(answer), Verdict::Forward);
-    ledger.lost();
+    ledger.record_lost_connection();
     let answers = String::from_utf8(ledger.resume(LossReason::Replaced)).unwrap();
     let answers: Vec<serde_json::Value> = serde_json::from_str(&answers).unwrap();
     assert_eq!(answers.iter().map(|answer| answer["id"].as_u64()).collect::<Vec<_>>(), [Some(7), Some(8)]);

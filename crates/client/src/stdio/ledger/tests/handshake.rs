@@ -30,7 +30,7 @@ fn an_initialize_on_its_way_is_sent_again_with_what_followed() {
     let mut ledger = connected();
     send(&mut ledger, r#"{"jsonrpc":"2.0","id":1,"method":"initialize"}"#);
     send(&mut ledger, r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#);
-    ledger.lost();
+    ledger.record_lost_connection();
     ledger.resume(LossReason::Replaced);
     expect![[r#"
         {"jsonrpc":"2.0","id":1,"method":"initialize"}
@@ -73,7 +73,7 @@ fn the_handshake_is_replayed_and_its_answers_swallowed() {
     }
     let acknowledged = br#"{"jsonrpc":"2.0","method":"notifications/subscriptions/acknowledged","params":{"_meta":{"io.modelcontextprotocol/subscriptionId":"L"}}}"#;
     assert_eq!(ledger.daemon_said(acknowledged), Verdict::Forward);
-    ledger.lost();
+    ledger.record_lost_connection();
     assert!(!ledger.needs_daemon() && ledger.listens());
     assert!(ledger.resume(LossReason::Replaced).is_empty());
     let replayed = ledger.take_outbox();
@@ -117,7 +117,7 @@ fn an_agent_hears_that_the_next_daemon_has_other_tools() {
         ledger.daemon_said(answer.as_bytes());
     }
     let mut next = |listing: &str, is_new_life: bool| {
-        ledger.lost();
+        ledger.record_lost_connection();
         ledger.resume(if is_new_life { LossReason::Replaced } else { LossReason::SameLife });
         ledger.on_hello_ack(&daemon(listing, &[]), is_new_life)
     };
@@ -134,7 +134,7 @@ fn an_agent_hears_that_the_next_daemon_has_other_tools() {
     );
     // The agent was told of a new list: the next daemon is compared with the previous one.
     ledger.daemon_said(br#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}"#);
-    ledger.lost();
+    ledger.record_lost_connection();
     ledger.resume(LossReason::SameLife);
     let lines = ledger.on_hello_ack(&daemon("b", &[]), false);
     assert_eq!(String::from_utf8(lines).unwrap().matches("tools/list_changed").count(), 2);
@@ -147,7 +147,7 @@ fn an_agent_that_was_promised_nothing_hears_nothing() {
     send(&mut ledger, r#"{"jsonrpc":"2.0","id":1,"method":"initialize"}"#);
     ledger.daemon_said(br#"{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-11-25","capabilities":{}}}"#);
     send(&mut ledger, r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#);
-    ledger.lost();
+    ledger.record_lost_connection();
     ledger.resume(LossReason::Replaced);
     check(ledger.on_hello_ack(&daemon("b", &[]), true), expect![""]);
 }
@@ -166,7 +166,7 @@ fn what_changed_the_last_connection_changes_the_next_one_once() {
     // An unanswered one is an ordinary request.
     send(&mut ledger, &call(4, "cure"));
     for _ in 0..2 {
-        ledger.lost();
+        ledger.record_lost_connection();
         assert!(ledger.resume(LossReason::Replaced).is_empty());
         expect![[r#"
             {"jsonrpc":"2.0","id":"hob-replay-R-0","method":"tools/call","params":{"name":"more_tools","arguments":{"toolset":"repl"}}}

@@ -1,13 +1,13 @@
 //! The ledger alone: lines in, lines out.
 //!
-//! This file has the ledger and sample messages. `repeats.rs` tests repeated and abandoned calls, `hand_outs.rs` calls
-//! that deliver mail, `handshake.rs` the handshake with the next daemon, `answers.rs` the matching of answers to
-//! requests.
+//! This file has the ledger and sample messages. `repeats.rs` tests repeated and abandoned calls,
+//! `unconfirmed_deliveries.rs` calls that deliver mail, `handshake.rs` the handshake with the next daemon,
+//! `answers.rs` the matching of answers to requests.
 
 mod answers;
-mod hand_outs;
 mod handshake;
 mod repeats;
+mod unconfirmed_deliveries;
 
 use super::*;
 use expect_test::{Expect, expect};

@@ -10,7 +10,7 @@ fn a_delivered_call_is_failed_and_the_rest_is_sent_again() {
     ledger.agent_said(CALL.replace("\"id\":1", "\"id\":3").as_bytes());
     let unwritten = ledger.take_outbox().len();
     ledger.wrote(unwritten - 2);
-    assert!(ledger.lost().is_empty());
+    assert!(ledger.record_lost_connection().is_empty());
     check(
         ledger.resume(LossReason::Replaced),
         expect![[r#"
@@ -33,7 +33,7 @@ fn a_call_of_a_tool_that_only_reads_is_sent_again() {
     send(&mut ledger, &read);
     // One may have had an effect; the other was lost before.
     send(&mut ledger, &CALL.replace("\"id\":1", "\"id\":2"));
-    ledger.lost();
+    ledger.record_lost_connection();
     assert!(ledger.can_be_resent());
     let answers = String::from_utf8(ledger.resume(LossReason::Replaced)).unwrap();
     assert!(answers.contains("\"id\":2") && !answers.contains("\"id\":1"), "{answers}");
@@ -51,7 +51,7 @@ fn a_batch_of_reading_calls_is_sent_again() {
     ledger.on_hello_ack(&daemon("a", &["repl_read"]), true);
     let reading = format!("[{},{LIST}]", CALL.replace("repl_eval", "repl_read"));
     send(&mut ledger, &reading);
-    ledger.lost();
+    ledger.record_lost_connection();
     assert!(ledger.resume(LossReason::Replaced).is_empty());
     assert!(outbox(&mut ledger).ends_with(&(reading + "\n")));
 }
@@ -61,7 +61,7 @@ fn a_send_with_a_key_is_made_again() {
     let mut ledger = connected();
     let send_once = r#"{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"send_message","arguments":{"to":"b","content":"x","idempotency_key":"k"}}}"#;
     send(&mut ledger, send_once);
-    ledger.lost();
+    ledger.record_lost_connection();
     assert!(ledger.resume(LossReason::Replaced).is_empty());
     let resent = ledger.take_outbox();
     assert_eq!(resent, format!("{send_once}\n").as_bytes());
@@ -69,16 +69,16 @@ fn a_send_with_a_key_is_made_again() {
     ledger.daemon_said(br#"{"jsonrpc":"2.0","id":7,"result":{}}"#);
     // Without a key the agent must decide, and also if several daemons died over the call.
     send(&mut ledger, &send_once.replace(r#","idempotency_key":"k""#, ""));
-    ledger.lost();
+    ledger.record_lost_connection();
     let said = String::from_utf8(ledger.resume(LossReason::Replaced)).unwrap();
     assert!(said.contains("its result is lost. Search for it.\""), "{said}");
     send(&mut ledger, send_once);
     for _ in 1..DELIVERIES {
-        ledger.lost();
+        ledger.record_lost_connection();
         assert!(ledger.resume(LossReason::Replaced).is_empty());
         write_outbox(&mut ledger);
     }
-    ledger.lost();
+    ledger.record_lost_connection();
     let said = String::from_utf8(ledger.resume(LossReason::Replaced)).unwrap();
     assert!(said.contains("its result is lost. Call it again.\""), "{said}");
 }
@@ -89,7 +89,7 @@ fn a_whole_line_without_its_end_counts_as_delivered() {
     ledger.agent_said(CALL.as_bytes());
     let bytes = ledger.take_outbox().len();
     ledger.wrote(bytes - 1);
-    ledger.lost();
+    ledger.record_lost_connection();
     assert!(String::from_utf8(ledger.resume(LossReason::SameLife)).unwrap().contains("The session `s` continues"));
     assert!(ledger.take_outbox().is_empty());
 }
@@ -101,25 +101,25 @@ fn what_the_daemon_left_unread_is_sent_again() {
     let second = CALL.replace("\"id\":1", "\"id\":3");
     send(&mut ledger, &second);
     ledger.left_unread();
-    ledger.lost();
+    ledger.record_lost_connection();
     // Only the last call is certain.
     let said = String::from_utf8(ledger.resume(LossReason::Replaced)).unwrap();
     assert!(said.contains("\"id\":1") && said.contains("may have run") && !said.contains("\"id\":3"), "{said}");
     assert_eq!(outbox(&mut ledger), second.clone() + "\n");
     // Data left unread by one daemon says nothing about the next.
     ledger.wrote(second.len() + 1);
-    ledger.lost();
+    ledger.record_lost_connection();
     assert!(String::from_utf8(ledger.resume(LossReason::Replaced)).unwrap().contains("may have run"));
     // A request that no daemon reads is also given up; it had no effect.
     send(&mut ledger, CALL);
     for _ in 1..DELIVERIES {
         ledger.left_unread();
-        ledger.lost();
+        ledger.record_lost_connection();
         assert!(ledger.resume(LossReason::Replaced).is_empty());
         write_outbox(&mut ledger);
     }
     ledger.left_unread();
-    ledger.lost();
+    ledger.record_lost_connection();
     let said = String::from_utf8(ledger.resume(LossReason::Replaced)).unwrap();
     assert!(said.contains("again and again") && said.contains("\"mayHaveRun\":false"), "{said}");
 }
@@ -143,10 +143,10 @@ fn a_request_that_kills_daemons_is_given_up() {
     let mut ledger = connected();
     send(&mut ledger, LIST);
     for _ in 0..DELIVERIES - 1 {
-        ledger.lost();
+        ledger.record_lost_connection();
         assert!(ledger.resume(LossReason::Replaced).is_empty());
         write_outbox(&mut ledger);
     }
-    ledger.lost();
+    ledger.record_lost_connection();
     assert!(String::from_utf8(ledger.resume(LossReason::Replaced)).unwrap().contains("again and again"));
 }

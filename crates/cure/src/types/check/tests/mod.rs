@@ -2,9 +2,9 @@
 
 mod examples;
 mod fields;
-mod kept;
 mod products;
 mod texts;
+mod value_conditions;
 
 use crate::diagnostic::{Code, Diagnostic, code};
 use crate::{NoSources, compile};
@@ -271,7 +271,7 @@ fn pairs() -> impl Iterator<Item = (&'static str, &'static (&'static str, &'stat
         (texts::HEAD, texts::PAIRS),
         (fields::HEAD, fields::PAIRS),
         (products::HEAD, products::PAIRS),
-        (kept::HEAD, kept::PAIRS),
+        (value_conditions::HEAD, value_conditions::PAIRS),
     ];
     tables.into_iter().flat_map(|(head, pairs)| pairs.iter().map(move |pair| (head, pair)))
 }
@@ -335,5 +335,5 @@ fn quotients_and_remainders_by_variables() {
 
 #[test]
 fn type_variables_keep_what_values_say() {
-    hold(kept::HEAD, kept::PAIRS, 30);
+    hold(value_conditions::HEAD, value_conditions::PAIRS, 30);
 }

@@ -16,7 +16,7 @@ impl Writer<'_> {
         let Some(count) = program.library else {
             let mut items = self.shared();
             items.extend(self.functions(0..all));
-            items.extend(self.own());
+            items.extend(self.own_items());
             return self.module(name, items);
         };
         let library = program.library_name();
@@ -26,7 +26,7 @@ impl Writer<'_> {
         self.outside = true;
         let mut items = vec!["  export [main/0]\n".to_owned(), format!("  import {library}\n")];
         items.extend(self.functions(count..all));
-        items.extend(self.own());
+        items.extend(self.own_items());
         let second = self.module(name, items);
         // The order of modules is free, too.
         if self.chance(50) { format!("{first}\n{second}") } else { format!("{second}\n{first}") }
@@ -78,7 +78,7 @@ impl Writer<'_> {
     }
 
     /// Writes the definitions other than `main`.
-    fn own(&self) -> Vec<String> {
+    fn own_items(&self) -> Vec<String> {
         let mut items: Vec<String> = self.program.machines.iter().map(|machine| self.machine(machine)).collect();
         items.extend(self.program.definition.map(|definition| format!("  {definition}\n")));
         items.push(self.main());

@@ -109,7 +109,7 @@ async fn who_comes_back_for_what_there_never_was() {
     let served = served().await;
     let (session, other) = (session(&served, "2025-11-25").await, session(&served, "2025-11-25").await);
     let mut client = served.connect().await;
-    client.begin(&within(&session, &call(1, "report", json!({"count": 3})))).await;
+    client.begin(&in_session(&session, &call(1, "report", json!({"count": 3})))).await;
     let response = client.response().await;
     let event = response.body.lines().rev().find_map(|line| line.strip_prefix("id: ")).expect("an event").to_owned();
     let back = |session: &str, last: &str| {

@@ -25,20 +25,20 @@ async fn a_session_from_its_beginning_to_its_end() {
         let session = session(&served, version).await;
         let mut client = served.connect().await;
         let initialized = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
-        let response = client.send(&within(&session, &initialized)).await;
+        let response = client.send(&in_session(&session, &initialized)).await;
         assert_eq!((response.status, response.body.as_str()), (202, ""));
         let list = json!({"jsonrpc": "2.0", "id": "l", "method": "tools/list"});
-        let listed = client.send(&within(&session, &list).field("mcp-protocol-version", version)).await;
+        let listed = client.send(&in_session(&session, &list).field("mcp-protocol-version", version)).await;
         assert_eq!(listed.field("content-type"), Some("application/json"));
         assert!(listed.json()["result"]["tools"].as_array().is_some_and(|tools| tools.len() > 10));
-        let echoed = client.send(&within(&session, &call(1, "echo", json!({"text": "hi"})))).await;
+        let echoed = client.send(&in_session(&session, &call(1, "echo", json!({"text": "hi"})))).await;
         assert_eq!(echoed.json()["result"]["structuredContent"].is_object(), version != "2025-03-26");
-        let wrong = within(&session, &list).field("mcp-protocol-version", "v9");
+        let wrong = in_session(&session, &list).field("mcp-protocol-version", "v9");
         assert_eq!(client.send(&wrong).await.status, 400);
 
         let delete = Request::new("DELETE").field("mcp-session-id", &session);
         assert_eq!(served.send(&delete).await.status, 204);
-        for gone in [within(&session, &list), delete] {
+        for gone in [in_session(&session, &list), delete] {
             assert_eq!(client.send(&gone).await.status, 404);
         }
         assert_eq!(get(&served, &session, None).await.1, 404);
@@ -60,7 +60,7 @@ async fn a_session_is_its_principals_alone() {
     let served = Served::new(everything(), options).await;
     let response = served.send(&initialize("2025-11-25").field("authorization", "Bearer me")).await;
     let session = response.field("mcp-session-id").expect("a session").to_owned();
-    let ping = within(&session, &json!({"jsonrpc": "2.0", "id": 1, "method": "ping"}));
+    let ping = in_session(&session, &json!({"jsonrpc": "2.0", "id": 1, "method": "ping"}));
     assert_eq!(served.send(&ping.clone().field("authorization", "Bearer you")).await.status, 404);
     let delete = Request::new("DELETE").field("mcp-session-id", &session).field("authorization", "Bearer you");
     assert_eq!(served.send(&delete).await.status, 404);
@@ -73,7 +73,7 @@ async fn a_lost_stream_goes_on_where_it_was() {
     let served = served().await;
     let session = session(&served, "2025-11-25").await;
     let mut client = served.connect().await;
-    client.begin(&within(&session, &call(1, "inquire", json!({"about": "form"})))).await;
+    client.begin(&in_session(&session, &call(1, "inquire", json!({"about": "form"})))).await;
     assert_eq!(client.head().await.0, 200);
     let first = client.chunk().await.expect("an event");
     assert_eq!(ids(&first)[0], "1-0", "the client can come back before anything happened");
@@ -89,7 +89,7 @@ async fn a_lost_stream_goes_on_where_it_was() {
     // The call runs on, and is answered without a reader.
     let answer =
         json!({"jsonrpc": "2.0", "id": asked["id"], "result": {"action": "accept", "content": {"color": "red"}}});
-    assert_eq!(served.send(&within(&session, &answer)).await.status, 202);
+    assert_eq!(served.send(&in_session(&session, &answer)).await.status, 202);
     let (mut client, status) = get(&served, &session, Some("1-1")).await;
     assert_eq!(status, 200);
     let answered = client.event().await;
@@ -112,17 +112,17 @@ async fn a_lost_connection_cancels_nothing_but_a_notification_does() {
     let served = served().await;
     let session = session(&served, "2025-06-18").await;
     let mut client = served.connect().await;
-    client.begin(&within(&session, &call(1, "report", json!({"count": 3})))).await;
+    client.begin(&in_session(&session, &call(1, "report", json!({"count": 3})))).await;
     drop(client);
     let mut client = served.connect().await;
-    client.begin(&within(&session, &call(2, "hold", json!({})))).await;
+    client.begin(&in_session(&session, &call(2, "hold", json!({})))).await;
     // Its id is in use as long as it runs.
-    let mut again = served.send(&within(&session, &call(2, "echo", json!({"text": "x"})))).await;
+    let mut again = served.send(&in_session(&session, &call(2, "echo", json!({"text": "x"})))).await;
     while again.code() != -32600 {
-        again = served.send(&within(&session, &call(2, "echo", json!({"text": "x"})))).await;
+        again = served.send(&in_session(&session, &call(2, "echo", json!({"text": "x"})))).await;
     }
     let cancel = json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 2}});
-    assert_eq!(served.send(&within(&session, &cancel)).await.status, 202);
+    assert_eq!(served.send(&in_session(&session, &cancel)).await.status, 202);
     let response = client.response().await;
     assert_eq!((response.status, response.body.as_str()), (200, ""), "no answer to what was cancelled");
     served.end().await;
@@ -134,14 +134,14 @@ async fn what_belongs_to_no_request_comes_by_get() {
     let served = Served::new(server.clone(), HttpOptions::default()).await;
     let session = session(&served, "2025-06-18").await;
     let initialized = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
-    served.send(&within(&session, &initialized)).await;
+    served.send(&in_session(&session, &initialized)).await;
     let uri = "memo://one";
     let subscribe = json!({"jsonrpc": "2.0", "id": 1, "method": "resources/subscribe", "params": {"uri": uri}});
-    let subscribed = served.send(&within(&session, &subscribe)).await.json();
+    let subscribed = served.send(&in_session(&session, &subscribe)).await.json();
     let (mut stream, status) = get(&served, &session, None).await;
     assert_eq!(status, 200);
     if subscribed["error"].is_null() {
-        served.send(&within(&session, &call(2, "touch", json!({"uri": uri})))).await;
+        served.send(&in_session(&session, &call(2, "touch", json!({"uri": uri})))).await;
         assert_eq!(stream.event().await["method"], "notifications/resources/updated");
     }
     server.registry().remove("echo");
@@ -178,13 +178,13 @@ async fn batches_where_the_revision_has_them() {
         call(2, "later", json!({"text": "b"})),
     ]);
     let old = session(&served, "2025-03-26").await;
-    let answers = served.send(&within(&old, &batch)).await.messages();
+    let answers = served.send(&in_session(&old, &batch)).await.messages();
     assert_eq!(answers[0].as_array().map(Vec::len), Some(2), "{answers:?}");
     assert_eq!(heard.load(std::sync::atomic::Ordering::Relaxed), 1, "a part of a batch is dealt with once");
     let silent = json!([{"jsonrpc": "2.0", "method": "notifications/x"}]);
-    assert_eq!(served.send(&within(&old, &silent)).await.status, 202);
+    assert_eq!(served.send(&in_session(&old, &silent)).await.status, 202);
     let new = session(&served, "2025-11-25").await;
-    assert_eq!(served.send(&within(&new, &batch)).await.code(), -32600);
+    assert_eq!(served.send(&in_session(&new, &batch)).await.code(), -32600);
     served.end().await;
 }
 
@@ -203,7 +203,7 @@ async fn a_call_may_let_its_client_go() {
     let served = Served::new(server, HttpOptions::default()).await;
     let session = session(&served, "2025-11-25").await;
     let request = json!({"jsonrpc": "2.0", "id": 5, "method": "test/reconnect_after"});
-    let response = served.send(&within(&session, &request)).await;
+    let response = served.send(&in_session(&session, &request)).await;
     assert!(response.body.ends_with("retry: 10\n\n"), "{response:?}");
     let last = ids(&response.body)[0].to_owned();
     go_on.notify_one();

@@ -36,7 +36,7 @@ async fn session(served: &Served, version: &str) -> String {
 }
 
 /// Returns a message in a session.
-fn within(session: &str, message: &Value) -> Request {
+fn in_session(session: &str, message: &Value) -> Request {
     Request::post(message.to_string()).field("mcp-session-id", session)
 }
 

@@ -183,7 +183,7 @@ async fn where_asked_for_every_answer_is_a_stream_unless_it_has_a_status() {
     }
     // The same in a session: a client that lost such an answer with its connection reconnects for it.
     let session = session(&served, "2025-11-25").await;
-    let ping = within(&session, &json!({"jsonrpc": "2.0", "id": 5, "method": "ping"}));
+    let ping = in_session(&session, &json!({"jsonrpc": "2.0", "id": 5, "method": "ping"}));
     let response = served.send(&ping).await;
     assert_eq!(response.field("content-type"), Some("text/event-stream"));
     assert_eq!(response.messages(), [json!({"jsonrpc": "2.0", "id": 5, "result": {}})]);

@@ -177,7 +177,7 @@ async fn more_sessions_than_there_may_be() {
     let response = served.send(&initialize("2025-11-25")).await;
     assert_eq!((response.status, response.field("retry-after")), (503, Some("1")));
     assert_eq!(response.json()["error"]["data"], json!({"reason": "overloaded", "limit": 2}));
-    let ping = within(&first, &serde_json::from_str(PING).expect("JSON"));
+    let ping = in_session(&first, &serde_json::from_str(PING).expect("JSON"));
     assert_eq!(served.send(&ping).await.json()["result"], json!({}), "those there are live on");
     assert_eq!(served.send(&Request::new("DELETE").field("mcp-session-id", &first)).await.status, 204);
     session(&served, "2025-11-25").await;

@@ -88,7 +88,7 @@ async fn on_a_stream_of_events() {
 }
 
 /// Returns true if each message is answered without another message: over HTTP each waits for its own answer.
-fn stands_alone(messages: &[String]) -> bool {
+fn is_answered_alone(messages: &[String]) -> bool {
     let waits = [
         "\"hold\"",
         "\"cancelled\"",
@@ -108,7 +108,8 @@ async fn posted_in_a_session() {
     for case in cases() {
         // A message that names its revision needs header fields that agree.
         let names_revision = has(&case.input, "/protocolVersion\":\"2");
-        let applies = |messages: &Vec<String>| !names_revision && !is_about_streams(&case) && stands_alone(messages);
+        let applies =
+            |messages: &Vec<String>| !names_revision && !is_about_streams(&case) && is_answered_alone(messages);
         let Some(messages) = messages(&case).filter(applies) else { continue };
         let session = session(&served, "2025-11-25").await;
         let mut client = served.connect().await;

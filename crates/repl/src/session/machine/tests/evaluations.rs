@@ -6,7 +6,7 @@ use super::*;
 fn from_the_start_to_the_first_answer() {
     Play::new()
         .note()
-        .out("GHCi, version 9.0.2\nPrelude> Prelude> ")
+        .print("GHCi, version 9.0.2\nPrelude> Prelude> ")
         .eval("1+1")
         .mark_one(Stream::Stdout, None)
         .mark(4)
@@ -15,9 +15,9 @@ fn from_the_start_to_the_first_answer() {
             Log { stream: Stdout, bytes: [71, 72, 67, 105, 44, 32, 118, 101, 114, 115, 105, 111, 110, 32, 57, 46, 48, 46, 50, 10] }
             write ":hob-0123456789ab-1\n""#]])
         .barrier(1, 5)
-        .out("2\n")
+        .print("2\n")
         .mark_one(Stream::Stdout, Some(6))
-        .out("later\n")
+        .print("later\n")
         .err("warning\n")
         .mark_one(Stream::Stderr, Some(6))
         .check(expect![[r#"
@@ -32,7 +32,7 @@ fn from_the_start_to_the_first_answer() {
 
 #[test]
 fn a_marker_with_an_old_number_ends_nothing() {
-    Play::ready().eval("sum [1..]").out("a").mark(5).out("b").mark(6).check(expect![[r#"
+    Play::ready().eval("sum [1..]").print("a").mark(5).print("b").mark(6).check(expect![[r#"
         write "sum [1..]\n"
         answer 1 with #1 done "ab" """#]]);
 }
@@ -85,7 +85,7 @@ fn without_a_prompt_function_a_printed_number_marks_the_end() {
     play.mark_one(Stream::Stdout, Some(1)).mark_one(Stream::Stdout, None).mark_one(Stream::Stderr, Some(1));
     assert_eq!((play.machine.state(), play.machine.completion()), (SessionState::Idle, Completion::Marker));
     play.log.clear();
-    play.eval("1").out("1\n").mark_one(Stream::Stdout, None).mark(2).mark_one(Stream::Stdout, None).check(expect![[r#"
+    play.eval("1").print("1\n").mark_one(Stream::Stdout, None).mark(2).mark_one(Stream::Stdout, None).check(expect![[r#"
         write "1\n"
         write ":! printf '%s\\n' '0123456789abcdef0123456789abcdef 2 '; printf '%s\\n' '0123456789abcdef0123456789abcdef 2 ' >&2\n"
         answer 1 with #1 done "1\n" """#]]);

@@ -14,7 +14,7 @@ fn input_goes_in_line_by_line_when_it_is_asked_for() {
     play.pass(10).on(Event::Probed(Probed::Waiting)).check(expect![[r#"
         Probe
         feed "one\n""#]]);
-    play.out("\"one\"\n").mark(7).barrier(2, 8).check(expect![[r#"
+    play.print("\"one\"\n").mark(7).barrier(2, 8).check(expect![[r#"
         write ":hob-0123456789ab-2\n"
         answer 1 with #1 done "\"one\"\n" """#]]);
 }
@@ -55,7 +55,7 @@ fn waiting_for_input_is_told_once_and_input_ends_it() {
         .check(expect![[r#"answer 7 with #1 waiting_for_input "" """#]]);
     play.on(Event::Input { eval: None, text: "x\n".to_owned(), eof: false, waiter: Waiter(8) });
     play.on(Event::Wait { which: EvalRef::Last, waiter: Waiter(9) });
-    play.pass(2).on(Event::Probed(Probed::Waiting)).out("\"x\"\n").mark(6).barrier(2, 7).check(expect![[r#"
+    play.pass(2).on(Event::Probed(Probed::Waiting)).print("\"x\"\n").mark(6).barrier(2, 7).check(expect![[r#"
         accept 8: 2 pending
         Probe
         feed "x\n"

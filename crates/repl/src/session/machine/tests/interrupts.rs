@@ -45,7 +45,7 @@ fn one_signal_and_then_patience() {
     play.log.clear();
     // The evaluation cleans up: prints, sleeps. No signal is sent meanwhile, and a second caller waits too.
     for _ in 0..9 {
-        play.out("cleaning\n").pass(1000).on(Event::Probed(Probed::Sleeping));
+        play.print("cleaning\n").pass(1000).on(Event::Probed(Probed::Sleeping));
     }
     play.interrupt(None).pass(999);
     assert_eq!(play.machine.state(), SessionState::Interrupting);
@@ -140,9 +140,9 @@ fn what_printed_lately_is_looked_at_until_it_would_print_again() {
     // Once, every 400 ms, and continuously.
     for (pauses, looks) in [(&[][..], 10), (&[400, 400], 7), (&[5; 40], 1)] {
         let mut play = Play::ready();
-        play.eval("ticker").out("tick\n");
+        play.eval("ticker").print("tick\n");
         for pause in pauses {
-            play.pass(*pause).out("tick\n");
+            play.pass(*pause).print("tick\n");
         }
         play.interrupt(None).pass(20).mark(6).barrier(2, 7).pass(30);
         let mut looked = 0;

@@ -36,13 +36,13 @@ impl Play {
     /// Returns a session that is ready, at line 5.
     fn ready() -> Play {
         let mut play = Play::new();
-        play.mark(4).out("unknown command ':hob-0123456789ab-1'\nuse :? for help.\n").mark(5);
+        play.mark(4).print("unknown command ':hob-0123456789ab-1'\nuse :? for help.\n").mark(5);
         play.log.clear();
         play
     }
 
     fn note(&mut self) -> &mut Play {
-        self.machine.go_on(self.now);
+        self.machine.start_if_idle(self.now);
         for action in self.machine.take_actions() {
             let line = match action {
                 Action::Code { bytes, .. } if bytes.starts_with(b":set ") => "write the install lines".to_owned(),
@@ -68,7 +68,7 @@ impl Play {
         self
     }
 
-    fn out(&mut self, text: &str) -> &mut Play {
+    fn print(&mut self, text: &str) -> &mut Play {
         self.machine.data(Stream::Stdout, text.as_bytes(), self.now);
         self
     }
@@ -89,7 +89,7 @@ impl Play {
 
     /// Answers the `n`th barrier at this line.
     fn barrier(&mut self, n: u64, line: u64) -> &mut Play {
-        self.out(&format!("unknown command ':hob-0123456789ab-{n}'\nuse :? for help.\n")).mark(line)
+        self.print(&format!("unknown command ':hob-0123456789ab-{n}'\nuse :? for help.\n")).mark(line)
     }
 
     fn eval(&mut self, code: &str) -> &mut Play {

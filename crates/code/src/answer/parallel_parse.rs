@@ -1,0 +1,34 @@
+//! Parallel parsing of the files that mention a name.
+
+use std::panic::resume_unwind;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use crate::search::Hit;
+use crate::syntax::without_cache;
+
+/// The number of parser threads.
+const THREADS: usize = 2;
+/// Up to this many files, the parse trees are cached for the next step.
+const FEW: usize = 8;
+
+/// Parses each file on several threads, and returns the results in the order of the files.
+pub(crate) fn in_turns<T: Send>(hits: &[Hit], parse: impl Fn(&Hit) -> T + Sync) -> impl Iterator<Item = (&Hit, T)> {
+    let next = AtomicUsize::new(0);
+    let work = || {
+        let mut parsed = Vec::new();
+        loop {
+            let at = next.fetch_add(1, Ordering::Relaxed);
+            let Some(hit) = hits.get(at) else { return parsed };
+            parsed.push((at, if hits.len() <= FEW { parse(hit) } else { without_cache(|| parse(hit)) }));
+        }
+    };
+    let mut parsed: Vec<(usize, T)> = std::thread::scope(|threads| {
+        let others: Vec<_> = (1..THREADS.min(hits.len())).map(|_| threads.spawn(work)).collect();
+        let own = work();
+        // A panic of a thread is propagated.
+        let others = others.into_iter().flat_map(|other| other.join().unwrap_or_else(|panic| resume_unwind(panic)));
+        own.into_iter().chain(others).collect()
+    });
+    parsed.sort_by_key(|(at, _)| *at);
+    hits.iter().zip(parsed).map(|(hit, (_, one))| (hit, one))
+}

@@ -1,0 +1,171 @@
+//! The declarations of files as symbols: the symbol of a definition, and the one around a place.
+
+use std::cell::RefCell;
+use std::collections::{BTreeMap, HashMap};
+use std::ops::Range;
+use std::path::Path;
+use std::sync::Arc;
+
+use memchr::memmem::find;
+
+use super::Symbol;
+use crate::answer::Texts;
+use crate::definition::Definition;
+use crate::line_column::Lines;
+use crate::search::{Scope, read};
+use crate::syntax::{Declaration, Kind, Language, bare_name, declarations};
+use crate::test_detection::is_test_file;
+use crate::tools::display_path;
+
+/// The declarations of files, each parsed once.
+pub(super) struct Declared<'a> {
+    scope: &'a Scope,
+    texts: Texts,
+    files: BTreeMap<Arc<Path>, Option<Parsed>>,
+}
+
+struct Parsed {
+    language: Language,
+    text: Arc<[u8]>,
+    all: Vec<Declaration>,
+    /// The symbols around places, by the offsets of their names.
+    around: RefCell<HashMap<usize, Symbol>>,
+}
+
+impl<'a> Declared<'a> {
+    pub(super) fn new(scope: &'a Scope, texts: Texts) -> Declared<'a> {
+        Declared { scope, texts, files: BTreeMap::new() }
+    }
+
+    fn file(&mut self, path: &Arc<Path>) -> Option<&Parsed> {
+        let (scope, texts) = (self.scope, &self.texts);
+        let parsed = self.files.entry(path.clone()).or_insert_with(|| {
+            let text = match texts.get(path) {
+                Some(text) => text.clone(),
+                None => read(&scope.root.join(path)).ok()?.into(),
+            };
+            let language = Language::detect(path, &text)?;
+            Some(Parsed {
+                language,
+                all: declarations(language, &text, scope.until)?,
+                text,
+                around: RefCell::default(),
+            })
+        });
+        parsed.as_ref()
+    }
+
+    pub(super) fn symbol(&mut self, definition: &Definition) -> Option<Symbol> {
+        let path = definition.path.clone();
+        let file = self.file(&path)?;
+        let chain = chain(&file.all, &|one| one.at == definition.at);
+        let one = chain.last();
+        let in_test = is_test_file(&path) || chain.iter().any(|one| is_test_declaration(&file.text, one));
+        let bytes = one.map_or_else(|| definition.bytes.clone(), |one| one.bytes.clone());
+        let (signature, doc) = one.map(|one| (one.signature.clone(), one.doc.clone())).unwrap_or_default();
+        let name = last_part(&definition.label);
+        let (label, kind) = (definition.label.clone(), definition.kind);
+        Some(Symbol { label, name, kind, in_test, signature, doc, ..file.symbol_at(&path, definition.at, &bytes) })
+    }
+
+    /// Returns the function, type or value around an offset.
+    pub(super) fn enclosing_symbol(&mut self, path: &Arc<Path>, at: usize) -> Option<Symbol> {
+        let file = self.file(path)?;
+        let chain = chain(&file.all, &|one| one.bytes.contains(&at));
+        let end = chain.iter().rposition(|one| is_unit(one.kind))?;
+        let one = chain[end];
+        if let Some(known) = file.around.borrow().get(&one.at) {
+            return Some(known.clone());
+        }
+        let separator = crate::definition::separator(file.language);
+        // An implementation is labelled by its type.
+        let label_of = |one: &&'_ Declaration| match one.kind {
+            Kind::Impl => one.within.first().unwrap_or(&one.name).clone(),
+            _ => one.name.clone(),
+        };
+        let labels: Vec<String> = chain[..=end].iter().map(label_of).collect();
+        let label = labels.join(separator);
+        let in_test = is_test_file(path) || chain.iter().any(|one| is_test_declaration(&file.text, one));
+        let (name, signature, doc) = (one.name.clone(), one.signature.clone(), one.doc.clone());
+        let place = file.symbol_at(path, one.at, &one.bytes);
+        let symbol = Symbol { label, name, kind: one.kind, in_test, signature, doc, ..place };
+        file.around.borrow_mut().insert(one.at, symbol.clone());
+        Some(symbol)
+    }
+
+    pub(super) fn around_line(&mut self, path: Arc<Path>, line: usize) -> Option<Symbol> {
+        let file = self.file(&path)?;
+        let lines = Lines::new(&file.text);
+        let start = lines.offset(line, 1)?;
+        let text = &file.text[start..];
+        let blank = text.iter().position(|byte| !byte.is_ascii_whitespace()).unwrap_or_default();
+        self.enclosing_symbol(&path, start + blank)
+    }
+}
+
+impl Parsed {
+    /// Returns a symbol at a place, without its names.
+    fn symbol_at(&self, path: &Path, at: usize, bytes: &Range<usize>) -> Symbol {
+        let lines = Lines::new(&self.text);
+        let line = lines.line(at);
+        Symbol {
+            label: String::new(),
+            name: String::new(),
+            kind: Kind::Unknown,
+            language: self.language,
+            file: display_path(path),
+            line,
+            column: lines.column(at),
+            lines: (lines.line(bytes.start), lines.line(bytes.end.saturating_sub(1))),
+            signature: String::new(),
+            doc: None,
+            text: project::visible::escaped(&lines.excerpt(line, None).unwrap_or_default()),
+            in_test: false,
+        }
+    }
+}
+
+/// Returns the declarations from the outermost to the innermost that fits.
+fn chain<'d>(all: &'d [Declaration], fits: &dyn Fn(&Declaration) -> bool) -> Vec<&'d Declaration> {
+    for one in all {
+        let inner = chain(&one.members, fits);
+        if !inner.is_empty() || fits(one) {
+            return std::iter::once(one).chain(inner).collect();
+        }
+    }
+    Vec::new()
+}
+
+/// True for a declaration that a person reads as one unit.
+fn is_unit(kind: Kind) -> bool {
+    !matches!(kind, Kind::Impl | Kind::Module | Kind::Field | Kind::Constructor | Kind::Unknown)
+}
+
+fn is_test_declaration(text: &[u8], one: &Declaration) -> bool {
+    match one.kind {
+        Kind::Function if has_test_attribute(text, one) => true,
+        Kind::Module => matches!(&*one.name, "tests" | "test") || one.name.starts_with("tests_"),
+        _ => one.name.starts_with("test_"),
+    }
+}
+
+/// True if an attribute in a declaration, or on the lines above it, marks a test.
+fn has_test_attribute(text: &[u8], one: &Declaration) -> bool {
+    let has_mark =
+        |text: &[u8]| [&b"#[test]"[..], b"::test]", b"::test("].iter().any(|mark| find(text, mark).is_some());
+    let is_attribute = |line: &[u8]| line.trim_ascii().starts_with(b"#[");
+    let above = text.get(..one.bytes.start).unwrap_or_default().rsplit(|byte| *byte == b'\n').enumerate();
+    let above = above.take_while(|(number, line)| {
+        let line = line.trim_ascii();
+        // The first line is the part of the declaration's line in front of it.
+        is_attribute(line) || line.starts_with(b"//") || *number == 0 && line.is_empty()
+    });
+    has_mark(text.get(one.bytes.start..one.at).unwrap_or_default())
+        || above.into_iter().any(|(_, line)| is_attribute(line) && has_mark(line))
+}
+
+fn last_part(label: &str) -> String {
+    let name = label.rsplit("::").next().unwrap_or(label);
+    let name = if name.ends_with('.') { name } else { name.rsplit('.').next().unwrap_or(name) };
+    String::from_utf8_lossy(bare_name(name.as_bytes())).into_owned()
+}

@@ -1,0 +1,46 @@
+//! Prints the standard output of an evaluation as it arrives: unchanged in a pipe, escaped at a terminal.
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use client::Control;
+use serde_json::{Value, json};
+
+use crate::commands::call::control_failure;
+use crate::exit::Failure;
+use crate::terminal;
+
+/// The position up to which an evaluation's output was printed.
+#[derive(Debug, Default)]
+pub(super) struct Printed {
+    cursor: u64,
+    /// The number of bytes that were dropped before they could be printed.
+    pub(super) missing: u64,
+    /// The last byte printed.
+    last: Option<u8>,
+}
+
+impl Printed {
+    /// Prints new output. `session` and `eval` in `of` name the evaluation.
+    pub(super) fn follow(&mut self, control: &mut Control, of: &Value) -> Result<(), Failure> {
+        while terminal::lost_output().is_none() {
+            let asked = json!({
+                "session": of["session"], "eval": of["eval"], "stream": "stdout", "cursor": self.cursor,
+            });
+            let answer = control.request("repl/output", asked, |_, _| {}).map_err(control_failure)?;
+            self.cursor = answer["cursor"].as_u64().unwrap_or(self.cursor);
+            self.missing += answer["missing"].as_u64().unwrap_or_default();
+            let bytes = answer["bytes"].as_str().and_then(|bytes| STANDARD.decode(bytes).ok()).unwrap_or_default();
+            self.last = bytes.last().copied().or(self.last);
+            terminal::print_bytes(&bytes);
+            if answer["more"] != true {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// True if the cursor is in the middle of a line.
+    pub(super) fn is_in_a_line(&self) -> bool {
+        self.last.is_some_and(|last| last != b'\n')
+    }
+}
