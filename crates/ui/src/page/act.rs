@@ -28,7 +28,7 @@ const FOREIGN: Refusal = Refusal::new(
 const ONLY_SHOWS: Refusal = Refusal::new(
     StatusCode::FORBIDDEN,
     "This page only shows",
-    "Nothing was sent: an agent may have started the page, and an agent must not answer for its person. Run `hob page` in a terminal of your own.",
+    "Nothing was sent: an agent may have started the page, and an agent must not answer for its user. Run `hob page` in a terminal of your own.",
 );
 const UNKNOWN: Refusal = Refusal::new(
     StatusCode::BAD_REQUEST,

@@ -40,7 +40,7 @@ fn an_agent_does_not_write_or_read_as_its_person() {
     for args in [&["send", "Push it.", "--to", "ann", "--as", "user"][..], &["inbox", "--take", "--as", "user"]] {
         let mut marked = project.hob(args);
         marked.env("CLAUDECODE", "1");
-        refused(marked, "an agent must not answer for its person");
+        refused(marked, "an agent must not answer for its user");
     }
     let mut peer = project.mcp(&["mail"]);
     peer.initialize();
