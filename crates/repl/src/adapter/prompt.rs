@@ -116,7 +116,9 @@ impl Adapter for Prompt {
     }
 
     fn input(&self) -> GivenInput {
-        GivenInput::Endless("The program has read its whole input and waits for more: it ends only with the session.")
+        GivenInput::Endless(
+            "The program has read all of its input and waits for more: it ends only when the session ends.",
+        )
     }
 
     fn is_quit(&self, code: &str) -> bool {

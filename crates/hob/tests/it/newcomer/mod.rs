@@ -142,7 +142,7 @@ fn cabal_without_a_list_of_packages_says_which_file_to_empty() {
     let proxy = "http_proxy=http://127.0.0.1:9";
     let ran = project.run(["call", "repl_start", "--profile", "cabal", "--env", proxy]);
     assert_eq!(ran.code, Some(4), "{ran:#?}");
-    let empties = format!("`: > {}` empties it", config.display());
+    let empties = format!("with `: > {}`", config.display());
     says(&ran.stderr, &["(7) Failed to connect", "`cabal update`", &empties, "`hob call repl_start --profile ghci`"]);
     assert_eq!(ran.stderr.lines().count(), 3, "what cabal said is in a line: {}", ran.stderr);
     std::fs::write(&config, "").unwrap();
@@ -249,7 +249,7 @@ fn doctor_names_uv_and_the_python_of_the_project() {
     }
     let made = project.command("python3").args(["-m", "venv", "--without-pip", ".venv"]).status().unwrap();
     assert!(made.success());
-    says(&project.run(["doctor"]).stdout, &["ok Python: Python is that of .venv."]);
+    says(&project.run(["doctor"]).stdout, &["ok Python: Python comes from .venv."]);
     std::fs::remove_dir_all(project.root().join(".venv")).unwrap();
     project.write("uv.lock", "");
     let said = Ran::run(project.hob(["doctor"]).env("PATH", "/usr/bin:/bin")).stdout;
@@ -478,7 +478,7 @@ fn a_stop_is_no_fault_of_what_ran() {
     let (code, said) = (said.status.code(), String::from_utf8_lossy(&said.stderr).into_owned());
     assert_eq!(code, Some(12), "{said}");
     says(&said, &["The session ended: it was stopped"]);
-    assert!(!said.contains("signal: ") || said.contains("and no error"), "{said}");
+    assert!(!said.contains("signal: ") || said.contains("which is not an error"), "{said}");
 }
 
 #[test]
