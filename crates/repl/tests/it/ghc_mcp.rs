@@ -166,7 +166,7 @@ async fn text_without_notifications() {
     assert!(next.starts_with("new\n[cursor "), "{next}");
     assert_eq!(
         c.call("send", json!({"session": "two", "command": ":set prompt \"x\""})).await.split('\n').next(),
-        Some("refused: The session's prompt tells when an evaluation has ended."),
+        Some("refused: Hob detects the end of an evaluation by the session's prompt."),
     );
     c.repl.shutdown().await;
 }

@@ -108,7 +108,7 @@ async fn a_number_of_an_earlier_life_means_that_evaluation_and_no_other() {
             json!({"eval": 1, "session": "main"}),
             expect![[r#"
         error: Evaluation 1 of session "main" ran under an earlier daemon; it had ended, and its result is lost.
-        repl_read with `session` "main" and `eval` 1 has its output.
+        Call repl_read with `session` "main" and `eval` 1 for its output.
         Evaluate it again with repl_eval if that is safe."#]],
         )
         .await;

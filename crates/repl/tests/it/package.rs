@@ -341,7 +341,7 @@ async fn reloads() {
         "repl_diagnostics",
         json!({}),
         expect![[r#"
-        refused: There is no session "main" in this worktree.
+        refused: Unknown session "main" in this worktree.
         Start one with repl_start or repl_eval."#]],
     )
     .await;

@@ -106,7 +106,7 @@ async fn wrong_use_says_what_to_do() {
             "repl_eval",
             json!({"code": ":set prompt x", "session": "mine"}),
             expect![[r#"
-        error: The session's prompt tells when an evaluation has ended.
+        error: Hob detects the end of an evaluation by the session's prompt.
         Leave the prompt unchanged; it is never shown."#]],
         )
         .await;
@@ -142,7 +142,7 @@ async fn wrong_use_says_what_to_do() {
             "repl_read",
             json!({"session": "theirs"}),
             expect![[r#"
-        error: There is no session "theirs" in this worktree.
+        error: Unknown session "theirs" in this worktree.
         Sessions: main, mine. repl_list has details.
         Or start it with repl_start or repl_eval."#]],
         )

@@ -235,7 +235,7 @@ async fn running_is_off_unless_it_is_enabled() {
     let off = super::run_cure::RunCure(part());
     expect![[r#"
         error: Running programs is not enabled here.
-        Put `[cure]` and below it `run = true` into hob.toml, or into your own ~/.config/hob/config.toml; then `hob stop`, and the next call starts a daemon that knows it."#]].assert_eq(&call(off, json!({ "code": "module T do\n  def main(): Int = 1\nend" })).await);
+        Put `[cure]` and below it `run = true` into hob.toml, or into your own ~/.config/hob/config.toml; then `hob stop`, and the next call starts a daemon that reads it."#]].assert_eq(&call(off, json!({ "code": "module T do\n  def main(): Int = 1\nend" })).await);
 }
 
 #[tokio::test]
