@@ -191,7 +191,7 @@ fn files_of_the_mail_that_are_damaged() {
     project.write_state("identities/planner.json", "{\"name\": \"plan");
     let doctor = project.run(["doctor"]);
     assert_eq!(doctor.code, Some(5), "{doctor:#?}");
-    let said = ["/identities/planner.json: EOF while parsing", "passed over. Repair it, or delete it"];
+    let said = ["/identities/planner.json: EOF while parsing", "ignored. Repair it, or delete it"];
     assert_says(&doctor.stdout, &said);
 }
 

@@ -182,7 +182,7 @@ impl Mail {
         loop {
             let error = match (self.store.change(operation.clone()).await, &doubt) {
                 (Err(StoreError::Uncertain { reason }), _) => {
-                    tracing::warn!(%reason, "the mail store went away in the middle; doing it again");
+                    tracing::warn!(%reason, "the mail store became unavailable during a change; retrying");
                     doubt.insert(reason)
                 }
                 (Err(StoreError::Refused(refusal)), Some(_)) => {

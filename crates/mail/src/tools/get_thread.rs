@@ -83,7 +83,7 @@ impl Tool for GetThread {
         let mut framed = Framed::new();
         let omitted = match output.omitted {
             0 => String::new(),
-            count => format!(", {count} left out for their length"),
+            count => format!(", {count} omitted because of their length"),
         };
         framed.line(&format!(
             "Conversation {}: {}{omitted}.",

@@ -175,7 +175,7 @@ impl<'de> Deserialize<'de> for Urgency {
             _ => {
                 let near = nearest_priority(&word).map(|near| format!("; the nearest is `{}`", near.as_str()));
                 Err(D::Error::custom(format!(
-                    "there is no priority {}: it is `critical`, `high`, `normal` or `low`{}",
+                    "unknown priority {}; use `critical`, `high`, `normal` or `low`{}",
                     quoted(&word, 40),
                     near.unwrap_or_default()
                 )))

@@ -201,10 +201,12 @@ impl Tool for WaitForMessage {
         }
         if output.in_hand > 0 {
             let count = super::counted(output.in_hand, "message");
-            head.push_str(&format!(" You were handed {count} before and did not answer: check_messages lists them."));
+            head.push_str(&format!(" You received {count} before and did not answer: check_messages lists them."));
         }
         match output.messages.last() {
-            Some(last) if output.looked => head.push_str(&format!(" None was taken; go on with after {}.", last.seq)),
+            Some(last) if output.looked => {
+                head.push_str(&format!(" None was taken; continue with `after` {}.", last.seq))
+            }
             Some(_) => head.push_str(&format!(" {NEXT}")),
             None => {}
         }

@@ -22,7 +22,7 @@ fn a_person_writes_and_reads_by_commands() {
     assert_eq!(everyone, "Sent to planner, reviewer, tester.\n");
     let taken = team.hob("planner", &["inbox", "--take"]);
     assert!(
-        taken.contains("is your user's own word") && taken.contains("| 8080.") && taken.contains("| Stop."),
+        taken.contains("was written to you by your user") && taken.contains("| 8080.") && taken.contains("| Stop."),
         "{taken}"
     );
     assert!(!taken.contains("not by your user"), "{taken}");

@@ -81,7 +81,7 @@ pub async fn subscribe(
 ) -> Result<Box<RawValue>, RpcError> {
     let asked: Subscribe = parse(params)?;
     let Some(caller) = cx.caller::<Caller>().filter(|caller| !caller.by_requests) else {
-        let why = "notifications need a connection that stands: subscribe on the WebSocket (/ws), or wait with \
+        let why = "notifications need a persistent connection: subscribe on the WebSocket (/ws), or wait with \
                    wait_for_message";
         return Err(RpcError::new(INVALID_REQUEST, why));
     };
