@@ -44,7 +44,7 @@ pub(super) fn why_unreachable(rule: &Rule) -> Option<String> {
         return Some("the condition `path` never holds for this `tool`, which names no files: write tool = [\"read\", \"write\", \"edit\"], or leave one of them out".to_owned());
     }
     if let Some((name, kind)) = table.tool.iter().find_map(|name| Some((name, misspelled_kind(name)?))) {
-        return Some(format!("no agent has a tool {name:?}: write tool = {:?}", kind.as_str()));
+        return Some(format!("unknown tool {name:?}: write tool = {:?}", kind.as_str()));
     }
     let command = table.command.iter().find_map(|pattern| {
         let word = pattern.split_whitespace().find(|word| word.contains(['|', ';', '"', '\'']) || word.ends_with('&'))?;

@@ -49,7 +49,7 @@ fn every_line_that_answers_a_question_can_be_typed() {
     assert_eq!(ways.len(), 2, "{shown}");
     assert!(ways[0].ends_with(" --choose sqlite") && ways[1].ends_with(" --choose 'my pg'"), "{shown}");
     // An invalid answer gets a description of the valid ones.
-    for (flag, why) in [("--yes", "it asks for one of its options"), ("--text=x", "it asks for one of its options")] {
+    for (flag, why) in [("--yes", "expected one of its options"), ("--text=x", "expected one of its options")] {
         let ran = project.run(["answer", flag]);
         assert_eq!(ran.code, Some(1), "{ran:#?}");
         says(&ran.stderr, &[why, &format!("`{}`, `{}`", ways[0], ways[1])]);
@@ -58,10 +58,10 @@ fn every_line_that_answers_a_question_can_be_typed() {
     assert!(answered.contains("answered by"), "{answered}");
 
     project.run(["ask", "guide", "How?", "--wait", "0"]);
-    says(&project.run(["answer", "--no"]).stderr, &["it asks for a text", " --text '…'`"]);
+    says(&project.run(["answer", "--no"]).stderr, &["expected a text", " --text '…'`"]);
     project.run(["answer", "--text", "so"]).ok();
     project.run(["ask", "confirm", "Sure?", "--wait", "0"]);
-    says(&project.run(["answer", "--choose", "a"]).stderr, &["it asks for yes or no", " --yes`, `hob answer "]);
+    says(&project.run(["answer", "--choose", "a"]).stderr, &["expected yes or no", " --yes`, `hob answer "]);
 }
 
 #[test]

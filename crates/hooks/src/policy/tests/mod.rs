@@ -179,14 +179,14 @@ fn invalid_policies_report_the_line_and_the_fix() {
     expect_test::expect![[r#"
         line 1: missing field `decide`
         line 1: unknown field `x`, expected `opaque` or `rule`
-        line 2: the id "a b" is not of 1 to 80 letters, digits, `-`, `_` and `.`
-        line 1: rule a: `on` is missing: say which events it is about
-        line 1: rule a: no agent has an event "tool_befor"; kinds are session_start, session_end, prompt, tool_before, tool_after, tool_failed, permission_request, turn_end, turn_failed, notification, subagent_start, subagent_stop, compact_before, compact_after, elicitation, other, and agents' own names are in docs/generated/hooks.md
+        line 2: invalid id "a b": use 1 to 80 letters, digits, `-`, `_` and `.`
+        line 1: rule a: `on` is missing: name the events
+        line 1: rule a: unknown event "tool_befor"; kinds are session_start, session_end, prompt, tool_before, tool_after, tool_failed, permission_request, turn_end, turn_failed, notification, subagent_start, subagent_stop, compact_before, compact_after, elicitation, other, and agents' own names are in docs/generated/hooks.md
         line 1: rule a: the command "-f" is not a valid pattern: it begins with an option: write the program before it, or `*` for any
         line 4: unknown variant `forbid`, expected one of `pass`, `allow`, `ask`, `person`, `deny`
         line 1: rule a: unknown agent "claud"; available: claude, codex, gemini, cursor, copilot, opencode
         line 1: rule a: unknown condition "branch"; available: path, mode, subagent, "work.branch", "work.base", "work.upstream", "work.detached", "work.dirty", "work.unpushed", "work.operation", "work.pull.checks", "work.issue", "work.issue.status"
-        line 1: rule a: the condition "subagent" has a value of another kind
+        line 1: rule a: the condition "subagent" has a value of the wrong type
         line 1: rule a: the path "[" is not a valid pattern: error parsing glob '[': unclosed character class; missing ']'
         line 5: duplicate id "a": choose another one"#]].assert_eq(&wrong.map(check).join("\n"));
 }
