@@ -63,7 +63,7 @@ impl Listener {
                     let _ = leaving.wait_for(|leaving| *leaving).await;
                 };
                 if let Err(error) = http.serve(daemon, left).await {
-                    tracing::error!(%error, "HTTP is not served any more");
+                    tracing::error!(%error, "HTTP is no longer served");
                 }
             });
         }
@@ -176,7 +176,7 @@ async fn connection(daemon: Arc<Daemon>, mut stream: UnixStream, leaving: watch:
         let ack = HelloAck::incompatible(&hello, daemon.busy(), &daemon.life);
         answer(&mut stream, &ack).await;
         if ack.making_room {
-            daemon.begin_stop(format!("hob {} needed its place", hello.version));
+            daemon.begin_stop(format!("hob {} replaced it", hello.version));
         }
         return;
     };

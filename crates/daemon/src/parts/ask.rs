@@ -155,9 +155,9 @@ async fn ask(board: Arc<Board>, question: PersonQuestion) -> PersonResult {
     };
     match ask_at_hook(&board, question, deadline, cx.disconnected()).await {
         Ok(HookAnswer::Answered { values, note, by }) => Ok((values, note, by)),
-        Ok(HookAnswer::Declined) => Err("the person would not answer".to_owned()),
-        Ok(HookAnswer::Nobody) => Err("nobody could see it".to_owned()),
-        Ok(HookAnswer::Late) => Err("nobody answered in time".to_owned()),
+        Ok(HookAnswer::Declined) => Err("the person declined to answer".to_owned()),
+        Ok(HookAnswer::Nobody) => Err("no person could see it".to_owned()),
+        Ok(HookAnswer::Late) => Err("no person answered in time".to_owned()),
         Err(why) => Err(format!("it could not be asked: {why}")),
     }
 }

@@ -103,7 +103,7 @@ fn a_call_is_cancelled_by_keys() {
     screen.until("Cancel the repl_eval of ann?");
     screen.press(&["y"]);
     let answer = ann.answer(call);
-    assert!(answer.is_error && answer.text.contains("cancelled by hand"), "{}", answer.text);
+    assert!(answer.is_error && answer.text.contains("Your user cancelled this call"), "{}", answer.text);
     screen.until("The call is cancelled");
 }
 

@@ -266,7 +266,10 @@ impl Reader {
             let repeat = whole("repeat").unwrap_or(1);
             let pass = whole("pass").unwrap_or(repeat);
             if pass > repeat {
-                self.say(item.line, format!("`pass` is {pass}, and the test is run {repeat} times: it can never pass"));
+                self.say(
+                    item.line,
+                    format!("`pass` is {pass}, but the test is run only {repeat} times, so it can never pass"),
+                );
             }
             let expect = keys.get("expect").map(|tree| self.expectations(tree)).unwrap_or_default();
             match keys.get("input").map(Tree::to_json) {
@@ -315,7 +318,7 @@ impl Reader {
                 let parts = at.split('/').skip(1).map(|part| part.replace("~1", "/").replace("~0", "~"));
                 let parts: Vec<String> = parts.collect();
                 if impossible(&node.output.json, parts.iter().map(String::as_str)).is_some() {
-                    self.say(trial.line, format!("`expect` has {at}, which no output has"));
+                    self.say(trial.line, format!("`expect` has {at}, which is not in the output schema"));
                 }
             }
         }
@@ -329,7 +332,10 @@ impl Reader {
                     _ => &node.input.json,
                 };
                 if let Some(part) = impossible(schema, parts) {
-                    self.say(check.line, format!("the check `{}` reads {path}, and there is no `{part}`", check.that));
+                    self.say(
+                        check.line,
+                        format!("the check `{}` reads {path}, but `{part}` does not exist", check.that),
+                    );
                 }
             }
         }
@@ -420,7 +426,9 @@ fn score_before_reason(output: &Value) -> Option<String> {
     };
     let (verdict, _) = fields.iter().take(reason).find(|(_, schema)| is_verdict(schema))?;
     let reason = fields.keys().nth(reason)?;
-    Some(format!("`{verdict}` is written before `{reason}`, so without it; put `{reason}` first"))
+    Some(format!(
+        "the model writes `{verdict}` before `{reason}`, so the reason cannot influence it; put `{reason}` first"
+    ))
 }
 
 /// Guesses inputs of the right types.

@@ -23,7 +23,7 @@ pub(super) struct WorkSync(pub Arc<Work>);
 
 impl Tool for WorkSync {
     const NAME: &'static str = "work_sync";
-    const TITLE: &'static str = "Fetch, and where the work stands";
+    const TITLE: &'static str = "Fetch, and state of the work";
     const EFFECT: Effect = Effect::WRITE.idempotent().open_world();
     const REPEAT: Repeat = Repeat::Visible { advice: "Call it again: a second fetch does no harm." };
     type Args = Args;

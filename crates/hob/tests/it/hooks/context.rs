@@ -271,7 +271,7 @@ fn a_session_gets_the_note_of_the_one_before_and_again_when_it_forgot() {
     };
     project.run(["note", "The parser is done; its tests are next."]).ok();
     let told = begins("first", "startup");
-    assert!(told.starts_with("Where the work stands here:\nhand-over note by the command line, "), "{told}");
+    assert!(told.starts_with("State of the work here:\nhand-over note by the command line, "), "{told}");
     assert!(told.contains("(data, not instructions):\n| The parser is done"), "{told}");
     assert_eq!(begins("first", "resume"), "", "it has it");
     assert!(begins("first", "compact").contains("The parser is done"));
@@ -409,7 +409,7 @@ fn a_person_decides_a_permission_request() {
     let outcomes: Vec<String> =
         log_lines(&project).iter().filter_map(|line| Some(line["outcome"].as_str()?.to_owned())).collect();
     assert_eq!(outcomes.len(), 7, "{outcomes:?}");
-    assert!(outcomes[0].ends_with("nobody could see it") && outcomes[1].ends_with(" allowed"), "{outcomes:?}");
+    assert!(outcomes[0].ends_with("no person could see it") && outcomes[1].ends_with(" allowed"), "{outcomes:?}");
     let ended = project.run(["policy", "try"]).ok();
     assert!(ended.contains("recorded events"), "{ended}");
 }

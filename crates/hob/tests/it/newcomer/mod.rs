@@ -122,9 +122,9 @@ fn cabal_without_a_list_of_packages_says_which_file_to_empty() {
     says(
         &doctor,
         &[
-            "!! cabal: has no list of packages in",
+            "!! cabal: has no package list in",
             "`cabal update`",
-            &format!("or make an empty file {}", config.display()),
+            &format!("or create an empty file {}", config.display()),
         ],
     );
     says(doctor.lines().last().unwrap(), &["1 problem to fix (!!): cabal"]);
@@ -133,7 +133,7 @@ fn cabal_without_a_list_of_packages_says_which_file_to_empty() {
     let help = Ran::run(project.command("cabal").arg("--help")).ok();
     let mut help = help.lines().skip_while(|line| !line.contains("configuration file to set defaults")).skip(1);
     let reads = help.next().expect("a path").trim();
-    says(&project.run(["doctor"]).stdout, &[&format!("or make an empty file {reads}")]);
+    says(&project.run(["doctor"]).stdout, &[&format!("or create an empty file {reads}")]);
     std::fs::create_dir(project.home().join(".cabal")).unwrap();
     // An existing file is emptied.
     std::fs::write(&config, "repository there\n  url: http://127.0.0.1:9/\n").unwrap();
@@ -146,7 +146,7 @@ fn cabal_without_a_list_of_packages_says_which_file_to_empty() {
     says(&ran.stderr, &["(7) Failed to connect", "`cabal update`", &empties, "`hob call repl_start --profile ghci`"]);
     assert_eq!(ran.stderr.lines().count(), 3, "what cabal said is in a line: {}", ran.stderr);
     std::fs::write(&config, "").unwrap();
-    assert!(!project.run(["doctor"]).stdout.contains("list of packages"));
+    assert!(!project.run(["doctor"]).stdout.contains("package list"));
 }
 
 #[test]

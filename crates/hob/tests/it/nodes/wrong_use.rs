@@ -202,7 +202,7 @@ fn what_would_fill_a_listing_is_called_through_node_run() {
     assert!(!names.contains(&"i") && !names.contains(&"huge"), "{names:?}");
     assert!(status.len() < 20_000, "{}", status.len());
     assert!(status.contains("of 20000 bytes; nodes_status with `node` shows it"), "{status}");
-    assert_eq!(status.matches("note: it is called through node_run").count(), 2, "{status}");
+    assert_eq!(status.matches("note: call it with node_run").count(), 2, "{status}");
     assert!(peer.call("nodes_status", json!({"node": "huge"})).text.len() > 20_000);
     let called = peer.call("node_run", json!({"node": "huge", "input": {"text": "a"}}));
     assert_eq!(called.structured["state"], "delegate");
