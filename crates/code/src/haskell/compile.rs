@@ -110,7 +110,8 @@ pub(super) async fn compile(
         let errors: Vec<(PathBuf, String)> =
             said.errors.into_iter().filter(|(file, _)| !failed.contains_key(file)).collect();
         if errors.is_empty() {
-            let why = said.problems.into_iter().next().unwrap_or_else(|| "GHC fails without a message".to_owned());
+            let why =
+                said.problems.into_iter().next().unwrap_or_else(|| "GHC failed without an error message".to_owned());
             failed.extend(files.into_iter().map(|file| (file.clone(), why.clone())));
             break;
         }
