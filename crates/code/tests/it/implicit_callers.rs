@@ -107,7 +107,7 @@ fn bases_and_decorators_of_python() {
             ("Called.run", "Called.run belongs to a subtype of a base without a name"),
             ("mixed", ""),
             ("Mixin.run", "Mixin.run belongs to a subtype of Thread, which the project does not define and has run"),
-            ("_hash", "Bag._hash stands below "),
+            ("_hash", "Bag._hash belongs to a subtype of "),
             ("Row.insert", "Row.insert belongs to a subtype of MutableSequence"),
             ("Model.template", ""),
             ("__own", ""),
