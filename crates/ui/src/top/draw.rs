@@ -217,7 +217,7 @@ fn status(state: &State, width: usize, palette: Palette) -> Line<'static> {
         return Line::styled(fit(notice, width), palette.style(Tone::Waiting));
     }
     if let Some(why) = &state.lost {
-        let text = format!("not connected, and these rows are old: {why}");
+        let text = format!("not connected, so these rows are outdated: {why}");
         return Line::styled(fit(&text, width), palette.style(Tone::Alarm));
     }
     let filter = match state.filter.text() {
