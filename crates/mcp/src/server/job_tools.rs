@@ -95,7 +95,7 @@ impl JobTool {
         };
         let Some(job) = self.jobs.get(&id, &cx.principal()) else {
             return Outcome::error(format!(
-                "there is no job {id:?} (any more): a result is kept for an hour, and not over a restart of the server"
+                "unknown or expired job {id:?}: a result is kept for an hour, and lost when the server restarts"
             ));
         };
         if matches!(self.kind, Kind::Cancel) && !job.is_over() {
@@ -152,7 +152,7 @@ fn job_outcome(job: &Job) -> Outcome {
         Status::Done(outcome) => Outcome::clone(&outcome),
         Status::Failed(error) => Outcome::error(error.message),
         Status::Cancelled => Outcome::error(format!("job {} ({}) was ended before it was done", job.id, job.tool)),
-        Status::Asking(_) => Outcome::text(format!("job {} ({}) waits for an answer of the person", job.id, job.tool)),
+        Status::Asking(_) => Outcome::text(format!("job {} ({}) waits for an answer from the user", job.id, job.tool)),
         Status::Working(progress) => {
             let elapsed = job.began.elapsed().as_secs();
             let mut text = format!("job {} ({}) still runs, {elapsed} s so far", job.id, job.tool);
