@@ -186,8 +186,8 @@ async fn documentation_comes_from_the_library_itself() {
               > second({1, "a"}) == "a""#]]
     .assert_eq(&call(super::get_stdlib_docs::GetStdlibDocs, json!({ "module": "Std.Pair" })).await);
     expect![[r#"
-        error: There is no module "Std.Nope" in the standard library.
-        There are: Std.Core, Std.Eq, Std.Fsm, Std.Io, Std.List, Std.Map, Std.Math, Std.Option, Std.Ord, Std.Pair, Std.Queue, Std.Rec, Std.Result, Std.Show, Std.String, Std.System, Std.Typeclasses, Std.Vector; and `all`."#]].assert_eq(&call(super::get_stdlib_docs::GetStdlibDocs, json!({ "module": "Std.Nope" })).await);
+        error: Unknown module "Std.Nope" of the standard library.
+        Available: Std.Core, Std.Eq, Std.Fsm, Std.Io, Std.List, Std.Map, Std.Math, Std.Option, Std.Ord, Std.Pair, Std.Queue, Std.Rec, Std.Result, Std.Show, Std.String, Std.System, Std.Typeclasses, Std.Vector; and `all`."#]].assert_eq(&call(super::get_stdlib_docs::GetStdlibDocs, json!({ "module": "Std.Nope" })).await);
 }
 
 #[tokio::test]
