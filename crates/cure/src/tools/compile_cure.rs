@@ -28,7 +28,7 @@ const OUTPUT: &str = "_build/mcp";
 pub(super) struct Args {
     /// The file, relative to the project's root.
     pub file_path: PathBuf,
-    /// The directory for the BEAM files, relative to the project's root; made if it is not there. Default:
+    /// The directory for the BEAM files, relative to the project's root; created if missing. Default:
     /// `_build/mcp`.
     pub output_dir: Option<PathBuf>,
 }

@@ -13,7 +13,7 @@ use crate::error::failed;
 use crate::framing::Framed;
 use crate::whole_id::whole_id;
 
-/// Show the messages of a conversation that you wrote or received, in order. Takes none.
+/// Show the messages of a conversation that you wrote or received, in order. Marks none as read.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Args {

@@ -13,7 +13,7 @@ use crate::framing::quoted;
 use crate::service::look::{Hit as Found, SearchRequest};
 use crate::time::{self, rfc3339};
 
-/// Find messages that you wrote or received by their words. Takes nothing; get_thread shows a hit whole.
+/// Find messages that you wrote or received by their words. Marks none as read; get_thread shows the full text.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Args {

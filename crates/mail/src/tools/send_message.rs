@@ -31,7 +31,7 @@ pub(super) struct Args {
     /// Id of the message that this answers, which counts as read then.
     #[serde(alias = "in_reply_to", alias = "reply_to_id", alias = "replyTo")]
     pub reply_to: Option<String>,
-    /// critical stops their work, high waits for a breakpoint, normal (default) for the end of their task, low for leisure.
+    /// critical stops their work, high waits for a breakpoint, normal (default) for the end of their task, low for later.
     #[serde(default, alias = "urgency")]
     pub priority: Urgency,
     /// Any JSON object to go with it.
