@@ -309,7 +309,7 @@ pub(crate) const NOWHERE: &str = "not defined in this project";
 /// Explains that no definition was found, and which files may hold one.
 pub(crate) fn undefined(skipped: &[Skipped]) -> String {
     if let Some(parts) = unread_parts(skipped) {
-        return format!("not defined in what was parsed; {parts}, which may define it");
+        return format!("not defined in the parsed parts; {parts}, which may define it");
     }
     if let Some(one) = skipped.iter().find(|one| one.why == Why::Makes) {
         return format!(

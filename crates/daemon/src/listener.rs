@@ -137,10 +137,10 @@ impl Listener {
         let anew = socket::bind(&self.daemon.project, &self.lock).map_err(|error| error.to_string());
         match anew.and_then(|(listener, bound)| Ok((adopt(listener).map_err(|error| error.to_string())?, bound))) {
             Ok((listener, bound)) => {
-                tracing::warn!(path = %bound.path().display(), "the socket file was gone; bound it again");
+                tracing::warn!(path = %bound.path().display(), "the socket file was missing; bound it again");
                 (self.listener, self.bound) = (listener, bound);
             }
-            Err(error) => tracing::error!(error, "the socket file is gone and could not be bound again"),
+            Err(error) => tracing::error!(error, "the socket file is missing and cannot be bound again"),
         }
     }
 }

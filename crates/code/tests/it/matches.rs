@@ -329,7 +329,7 @@ fn cpp_a_constructor_more() {
         "geo::Color",
         "add",
         expect![[r#"
-        3 falls [switch] Blue Red: falls_through, no case runs; -Wswitch tells
+        3 falls [switch] Blue Red: falls_through, no case runs; -Wswitch warns
         4 absorbs [switch] Red wildcard: absorbs, a catch-all branch takes it
         5 fails [switch] Red wildcard: breaks, run-time failure: the default fails"#]],
     );
@@ -338,7 +338,7 @@ fn cpp_a_constructor_more() {
         text,
         "Plain",
         "add",
-        expect!["6 plain [switch] ONE TWO: falls_through, no case runs; -Wswitch tells"],
+        expect!["6 plain [switch] ONE TWO: falls_through, no case runs; -Wswitch warns"],
     );
 }
 

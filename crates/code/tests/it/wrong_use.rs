@@ -277,7 +277,7 @@ fn a_root_that_vanished() {
         &worktree,
         "find_callers",
         json!({"name": "area"}),
-        expect!["[root] is gone; go to a directory that exists"],
+        expect!["[root] no longer exists; change to an existing directory"],
     );
 }
 

@@ -96,7 +96,7 @@ impl Part for AskPart {
         let (open, undelivered) = self.board.counts();
         let ask = json!({"open": open, "undelivered": undelivered, "watching": self.board.watching()});
         let next = if open > 0 { "; `hob questions` shows them" } else { "" };
-        let line = format!("questions: {open} open, {undelivered} answered and not handed out yet{next}");
+        let line = format!("questions: {open} open, {undelivered} answered and not delivered yet{next}");
         let lines = if open + undelivered == 0 { Vec::new() } else { vec![line] };
         PartStatus { lines, ..PartStatus::from_fields([("ask", ask)]) }
     }

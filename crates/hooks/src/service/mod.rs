@@ -235,6 +235,6 @@ fn by_person(added: &mut Added, asking: &Asking, said: PersonResult) {
             });
             added.outcome = Some(format!("{by} {said}"));
         }
-        Err(why) => added.outcome = Some(format!("the agent asks by itself: {why}")),
+        Err(why) => added.outcome = Some(format!("the agent itself asks: {why}")),
     }
 }

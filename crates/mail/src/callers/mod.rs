@@ -212,7 +212,7 @@ impl Callers {
         });
         if let Err(error) = followed {
             // The next call tries again; until then the file still identifies the directory.
-            tracing::warn!(%error, %agent, "record the worktree of an agent");
+            tracing::warn!(%error, %agent, "cannot record the worktree of an agent");
         }
     }
 

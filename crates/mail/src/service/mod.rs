@@ -141,7 +141,7 @@ impl Mail {
         match self.store.look(query::Versions { agents: agents.clone() }).await {
             Ok(versions) => self.waits.wake_by_versions(&agents, &versions),
             // The next poll tries again.
-            Err(error) => tracing::warn!(%error, "look for new mail"),
+            Err(error) => tracing::warn!(%error, "cannot look for new mail"),
         }
     }
 
@@ -189,7 +189,7 @@ impl Mail {
                     return done(&refusal).ok_or(MailError::Refused(refusal));
                 }
                 (Err(error), Some(reason)) => {
-                    tracing::warn!(%error, "it is still uncertain what the mail store did");
+                    tracing::warn!(%error, "the effect on the mail store is still unknown");
                     reason
                 }
                 (other, _) => return Ok(other?),

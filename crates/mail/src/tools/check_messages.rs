@@ -114,7 +114,7 @@ impl Tool for CheckMessages {
             (0, 0) => framed.line("No new messages."),
             (0, more) => framed.line(&format!("{}; none was taken.", waits(more))),
             (count, more) => {
-                let again = if output.is_again { " in hand, shown again" } else { "" };
+                let again = if output.is_again { " shown again" } else { "" };
                 framed.line(&format!("{}{again}, {more} more wait. {NEXT}", super::counted(count, "message")));
             }
         }
@@ -124,6 +124,6 @@ impl Tool for CheckMessages {
     }
 
     fn examples() -> Vec<Example> {
-        vec![Example { title: "What is new", arguments: json!({}), text: None }]
+        vec![Example { title: "New messages", arguments: json!({}), text: None }]
     }
 }

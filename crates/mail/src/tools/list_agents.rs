@@ -102,7 +102,7 @@ impl Tool for ListAgents {
     }
 
     fn examples() -> Vec<Example> {
-        vec![Example { title: "Who is there now", arguments: json!({"include_offline": false}), text: None }]
+        vec![Example { title: "Active agents", arguments: json!({"include_offline": false}), text: None }]
     }
 }
 

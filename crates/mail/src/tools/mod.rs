@@ -41,8 +41,8 @@ use crate::time::rfc3339;
 pub(crate) const HANDED_OUT: u64 = 128 * 1024;
 
 /// The next steps for messages that were handed out.
-pub(crate) const NEXT: &str = "To answer one: send_message with reply_to. Your next check_messages lists what you have \
-                               not answered, once.";
+pub(crate) const NEXT: &str = "To answer one: send_message with reply_to. Your next check_messages lists unanswered \
+                               messages once.";
 
 /// The tools of the toolset that a connection is offered first: all that a conversation needs. An answer needs no
 /// [`ack_message`]: a reply confirms it, and so does a later check.

@@ -112,7 +112,7 @@ impl Tool for SearchMessages {
 
     fn examples() -> Vec<Example> {
         vec![Example {
-            title: "What the planner wrote about the parser",
+            title: "Messages of the planner about the parser",
             arguments: json!({"query": "parser", "from": "planner"}),
             text: None,
         }]

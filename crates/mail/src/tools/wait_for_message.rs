@@ -219,7 +219,7 @@ impl Tool for WaitForMessage {
         vec![
             Example { title: "Wait five minutes", arguments: json!({}), text: None },
             Example {
-                title: "Only be woken by what is urgent",
+                title: "Wait for urgent messages only",
                 arguments: json!({"timeout": 600, "priority_filter": "high_and_above"}),
                 text: None,
             },

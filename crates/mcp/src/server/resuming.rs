@@ -75,7 +75,7 @@ impl ConnectionState {
         let Some(resume) = resume.filter(|resume| !resume.is_null()) else { return Ok(false) };
         let name = &tool.declaration().name;
         let Ok(resume) = serde_json::from_str::<Resume>(resume.get()) else {
-            let text = format!("{name}: `resume` must be {{\"id\": \"…\", \"answers\": {{…}}}} as the question said");
+            let text = format!("{name}: `resume` must be {{\"id\": \"…\", \"answers\": {{…}}}} as in the question");
             self.respond(request, &Outcome::error(text));
             return Ok(true);
         };

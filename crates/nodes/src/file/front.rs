@@ -285,7 +285,7 @@ impl Reader {
 
     fn expectations(&mut self, tree: &Tree) -> Vec<Expectation> {
         let Kind::Map(entries) = &tree.kind else {
-            self.say(tree.line, "`expect` is a map from places in the value, such as /score, to what is there");
+            self.say(tree.line, "`expect` is a map from places in the value, such as /score, to their values");
             return Vec::new();
         };
         let mut expectations = Vec::new();

@@ -110,7 +110,7 @@ impl Adapter for Prompt {
         };
         if steps.is_empty() {
             let hint = "Write at least one line.".to_owned();
-            return Err(Refusal { message: "there is no code to evaluate".to_owned(), hint });
+            return Err(Refusal { message: "no code to evaluate".to_owned(), hint });
         }
         Ok(Plan { steps, notes: Vec::new() })
     }

@@ -281,7 +281,7 @@ async fn questions() {
         "uses",
         ("src/Area.hs", 9, 1),
         expect![[r#"
-            refused: There is no name at line 9, column 1 of src/Area.hs.
+            refused: No name found at line 9, column 1 of src/Area.hs.
             Lines and columns count from 1; give `end_line` and `end_column` for an expression."#]],
     )
     .await;

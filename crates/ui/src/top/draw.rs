@@ -292,7 +292,7 @@ fn help() -> Vec<String> {
         "↑ ↓ j k PgUp PgDn  another row",
         "Enter            opens the row; a question opens as its form",
         "Esc              closes, or removes the filter",
-        "/                shows only rows that hold a text",
+        "/                shows only rows that contain a text",
         "Ctrl-K           goes to any row by a part of its text",
         "i                interrupts the evaluation of a session",
         "x, then y or r   ends or restarts a session",

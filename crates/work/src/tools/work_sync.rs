@@ -44,6 +44,6 @@ impl Tool for WorkSync {
     }
 
     fn examples() -> Vec<Example> {
-        vec![Example { title: "What the others have pushed", arguments: json!({}), text: None }]
+        vec![Example { title: "Pushed changes of others", arguments: json!({}), text: None }]
     }
 }

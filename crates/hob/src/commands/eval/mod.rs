@@ -115,7 +115,7 @@ impl Eval {
 
     fn code(&self) -> Result<String, Failure> {
         let nothing = || {
-            Failure::new("there is no code to evaluate")
+            Failure::new("no code to evaluate")
                 .hint("Write `hob eval 'CODE'`, or pipe it in: `echo '1+1' | hob eval`.")
                 .exit(Exit::Usage)
         };

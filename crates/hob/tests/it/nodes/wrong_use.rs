@@ -99,8 +99,8 @@ fn what_looks_like_a_node_file_and_is_none() {
     std::os::unix::fs::symlink("../elsewhere.md", project.root().join("nodes/far.node.md")).unwrap();
     let link = "nodes/far.node.md is a link, and links are not followed; replace it with the file";
     let directory = "nodes/box.node.md is a directory instead of a file; rename it";
-    let misnamed = "nodes/rate.nodes.md is not a node file, because its name does not end with .node.md; if it is meant as one, \
-                    rename it to rate.node.md";
+    let misnamed = "nodes/rate.nodes.md is not a node file, because its name does not end with .node.md; if it should \
+                    be one, rename it to rate.node.md";
     let checked = project.run(["node", "check"]);
     says(&checked, &[link, directory, misnamed, "2 of 2 node files are invalid"]);
     let listed = project.run(["node", "list"]).ok();

@@ -182,7 +182,7 @@ fn invalid_policies_report_the_line_and_the_fix() {
         line 2: invalid id "a b": use 1 to 80 letters, digits, `-`, `_` and `.`
         line 1: rule a: `on` is missing: name the events
         line 1: rule a: unknown event "tool_befor"; kinds are session_start, session_end, prompt, tool_before, tool_after, tool_failed, permission_request, turn_end, turn_failed, notification, subagent_start, subagent_stop, compact_before, compact_after, elicitation, other, and agents' own names are in docs/generated/hooks.md
-        line 1: rule a: the command "-f" is not a valid pattern: it begins with an option: write the program before it, or `*` for any
+        line 1: rule a: the command "-f" is not a valid pattern: it starts with an option: write the program before it, or `*` for any
         line 4: unknown variant `forbid`, expected one of `pass`, `allow`, `ask`, `person`, `deny`
         line 1: rule a: unknown agent "claud"; available: claude, codex, gemini, cursor, copilot, opencode
         line 1: rule a: unknown condition "branch"; available: path, mode, subagent, "work.branch", "work.base", "work.upstream", "work.detached", "work.dirty", "work.unpushed", "work.operation", "work.pull.checks", "work.issue", "work.issue.status"
@@ -219,16 +219,16 @@ fn a_rule_that_no_event_can_match_is_reported_and_the_rest_counts() {
         "tool = \"read\"\nwhen = { path = \"~/.ssh/**\" }",
     ];
     expect_test::expect![[r#"
-        line 8: rule a: `command` never holds for this `tool`, which runs no commands: write tool = "shell", or leave one of them out
-        line 8: rule a: `command` never holds for this `tool`, which runs no commands: write tool = "shell", or leave one of them out
+        line 8: rule a: `command` never matches this `tool`, which runs no commands: write tool = "shell", or leave one of them out
+        line 8: rule a: `command` never matches this `tool`, which runs no commands: write tool = "shell", or leave one of them out
         all right
         all right
         all right
-        line 8: rule a: the condition `path` never holds for this `tool`, which names no files: write tool = ["read", "write", "edit"], or leave one of them out
+        line 8: rule a: the condition `path` never matches this `tool`, which names no files: write tool = ["read", "write", "edit"], or leave one of them out
         all right
-        line 8: rule a: no event of turn_end is about a tool, so `tool`, `command` and `path` never hold: write on = "tool_before", or leave `on` out
+        line 8: rule a: no event of turn_end is about a tool, so `tool`, `command` and `path` never match: write on = "tool_before", or leave `on` out
         all right
-        line 8: rule a: no event of UserPromptSubmit is about a tool, so `tool`, `command` and `path` never hold: write on = "tool_before", or leave `on` out
+        line 8: rule a: no event of UserPromptSubmit is about a tool, so `tool`, `command` and `path` never match: write on = "tool_before", or leave `on` out
         line 8: rule a: claude has no such event; the events of each agent are in docs/generated/hooks.md
         line 8: rule a: codex has no such event; the events of each agent are in docs/generated/hooks.md
         line 8: rule a: the command "curl * | sh" never matches, because no word of a command is "|": write one program with its words, without quotes

@@ -174,7 +174,7 @@ async fn listen(shared: Arc<Shared>, listener: Arc<Mutex<Option<WakeListener>>>)
         };
         let ended: Result<(), sqlx::Error> = listening.await;
         if let Err(error) = ended {
-            tracing::warn!(%error, "listen to the mail database; trying again");
+            tracing::warn!(%error, "cannot listen to the mail database; retrying");
         }
         tokio::time::sleep(LISTEN_AGAIN).await;
     }

@@ -96,7 +96,7 @@ fn put(draft: &Path, path: &Path) -> io::Result<()> {
 }
 
 fn cannot_make(error: &io::Error, path: &Path) -> StoreError {
-    let reason = format!("make {}: {error}", path.display());
+    let reason = format!("cannot create {}: {error}", path.display());
     match error.kind() {
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => StoreError::DiskFull,
         io::ErrorKind::ReadOnlyFilesystem | io::ErrorKind::PermissionDenied => StoreError::ReadOnly { reason },
@@ -108,7 +108,7 @@ fn kind_of(path: &Path) -> Result<Option<FileType>, StoreError> {
     match fs::symlink_metadata(path) {
         Ok(metadata) => Ok(Some(metadata.file_type())),
         Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => Ok(None),
-        Err(error) => Err(StoreError::Away { reason: format!("look at {}: {error}", path.display()) }),
+        Err(error) => Err(StoreError::Away { reason: format!("cannot examine {}: {error}", path.display()) }),
     }
 }
 

@@ -95,7 +95,7 @@ fn take(endpoint: &Endpoint, session: &Arc<HttpSession>, body: &[u8], message: &
         Message::Response { id, .. } => match id.as_ref().and_then(|id| session.asker(id)) {
             Some(stream) => stream.inbox.put(body),
             None => {
-                tracing::warn!(?id, "the client answered a request that was never made");
+                tracing::warn!(?id, "the client answered a request that the server never sent");
                 true
             }
         },

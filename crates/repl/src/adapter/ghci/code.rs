@@ -31,7 +31,7 @@ pub(super) fn plan(code: &str) -> Result<Plan, Refusal> {
     }
     if units.is_empty() {
         return Err(Refusal {
-            message: "there is nothing to evaluate".to_owned(),
+            message: "nothing to evaluate".to_owned(),
             hint: "Give an expression, a declaration or a GHCi command in `code`.".to_owned(),
         });
     }
@@ -480,7 +480,7 @@ mod tests {
         check(
             "  \n",
             expect![[r#"
-            there is nothing to evaluate
+            nothing to evaluate
             Give an expression, a declaration or a GHCi command in `code`.
         "#]],
         );
