@@ -71,7 +71,7 @@ pub(crate) struct Attached {
 /// An error text for the agent, if an attachment cannot be shown.
 pub(crate) fn read(given: Vec<GivenAttachment>, worktree: &Path) -> Result<Vec<Attached>, String> {
     if given.len() > ATTACHMENTS_MAX {
-        return Err(format!("at most {ATTACHMENTS_MAX} attachments are shown, and there are {}", given.len()));
+        return Err(format!("too many attachments: {}; the limit is {ATTACHMENTS_MAX}", given.len()));
     }
     let named = |(at, given): (usize, GivenAttachment)| {
         read_one(given, worktree).map_err(|why| format!("attachment {}: {why}", at + 1))
@@ -89,7 +89,7 @@ fn read_one(given: GivenAttachment, worktree: &Path) -> Result<Attached, String>
             return Err("a text or a diff must be in `text`, without `path`".to_owned());
         }
         if text.len() > TEXT_MAX {
-            return Err(format!("it has {} bytes; at most {TEXT_MAX} are shown", text.len()));
+            return Err(format!("it is too large: {} bytes; the limit is {TEXT_MAX}", text.len()));
         }
         return Ok(Attached { attachment: Attachment { kind, label, text, file: None }, bytes: Vec::new() });
     }
@@ -105,7 +105,7 @@ fn read_one(given: GivenAttachment, worktree: &Path) -> Result<Attached, String>
     let mut bytes = Vec::new();
     regular::open(&whole).and_then(|file| file.take(PICTURE_MAX + 1).read_to_end(&mut bytes)).map_err(failed)?;
     if bytes.len() as u64 > PICTURE_MAX {
-        return Err(format!("{} has more than the 4 MiB that are shown", visible(&path)));
+        return Err(format!("{} exceeds the limit of 4 MiB", visible(&path)));
     }
     let Some(ending) = ending(&bytes) else {
         return Err(format!("{} is not a PNG, JPEG or WebP", visible(&path)));
@@ -192,14 +192,14 @@ mod tests {
         expect![[r#"
             attachment 1: a text or a diff must be in `text`, without `path`
             attachment 1: a text or a diff must be in `text`, without `path`
-            attachment 1: it has 70000 bytes; at most 65536 are shown
+            attachment 1: it is too large: 70000 bytes; the limit is 65536
             attachment 1: absent.png: No such file or directory (os error 2)
             attachment 1: ../secret.png is not in the worktree
             attachment 1: link.png is not in the worktree
             attachment 1: a.gif is not a PNG, JPEG or WebP
-            attachment 1: huge.png has more than the 4 MiB that are shown
+            attachment 1: huge.png exceeds the limit of 4 MiB
             attachment 1: .: it is not a regular file
-            at most 3 attachments are shown, and there are 4"#]]
+            too many attachments: 4; the limit is 3"#]]
         .assert_eq(&why.join("\n"));
     }
 

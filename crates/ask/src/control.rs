@@ -176,10 +176,10 @@ fn values(form: &Form, given: &AnswerParams) -> Result<Map<String, Value>, Misfi
         let [field] = fields.as_slice() else {
             let asked: Vec<&Field> = form.0.iter().filter(|field| field.kind != FieldKind::Note).collect();
             let why = match (fields.len(), asked.as_slice()) {
-                (0, [only]) => format!("it asks for {}", expected(only)),
+                (0, [only]) => format!("expected {}", expected(only)),
                 (count, _) => {
                     let ids: Vec<&str> = asked.iter().map(|field| field.id.as_str()).collect();
-                    format!("it has {count} fields for that; set them by name: {}", ids.join(", "))
+                    format!("{count} fields accept that; set them by name: {}", ids.join(", "))
                 }
             };
             return Err(Misfit { field: what.to_owned(), why });

@@ -6,14 +6,15 @@ use crate::answer::{confirmed, guidance, selected};
 use crate::question::{Kind, Question, QuestionState, Via, rfc3339};
 
 /// The advice after a wait that timed out.
-pub(crate) const TIMED_OUT: &str = "The person has not answered yet. Do not ask again: the answer will come by itself with a \
-                                    later tool result. Go on with what does not depend on it, or stop and say what is open.";
+pub(crate) const TIMED_OUT: &str = "The person has not answered yet. Do not ask again: the answer will arrive with a \
+                                    later tool result. Continue with work that does not depend on it, or stop and \
+                                    report what is open.";
 
 /// Returns the advice of [`TIMED_OUT`] for a caller that gets no pushed answers.
 pub(crate) fn timed_out_for_script(id: &str) -> String {
     format!(
-        "The person has not answered yet. Do not ask again: ask_wait with {id} gets the answer. Go on with what does not \
-         depend on it, or stop and say what is open."
+        "The person has not answered yet. Do not ask again: call ask_wait with {id} for the answer. Continue with \
+         work that does not depend on it, or stop and report what is open."
     )
 }
 
@@ -28,7 +29,7 @@ pub(crate) fn stored(id: &str, is_seen: bool, is_script: bool) -> String {
         )
     };
     if is_script {
-        return format!("{seen} ask_wait with {id} gets the answer.");
+        return format!("{seen} Call ask_wait with {id} for the answer.");
     }
     format!("{seen} The answer will arrive with a later tool result; ask_wait waits for it.")
 }
@@ -40,17 +41,17 @@ pub(crate) const EXPIRED: &str =
 /// Returns the advice if no person can see the question.
 pub(crate) fn unavailable(id: &str) -> String {
     format!(
-        "No person can see the question now. That does not mean no. It stays open: do not ask again; tell your user to run \
-         `hob answer {id}` in this project, and go on with what does not depend on it, or stop."
+        "No person can see the question now. That does not mean no. It stays open: do not ask again; tell your user \
+         to run `hob answer {id}` in this project, and continue with work that does not depend on it, or stop."
     )
 }
 
 /// Returns the advice if this program accepted the dialog twice without an answer.
 pub(crate) fn undrawn_dialog_advice(id: &str) -> String {
     format!(
-        "This program accepted the dialog twice without an answer: it cannot show the question. That does not mean no. The \
-         question stays open: do not ask again; tell your user to run `hob answer {id}` in this project, and go on with \
-         what does not depend on it, or stop."
+        "This program accepted the dialog twice without an answer: it cannot show the question. That does not mean \
+         no. The question stays open: do not ask again; tell your user to run `hob answer {id}` in this project, and \
+         continue with work that does not depend on it, or stop."
     )
 }
 
@@ -85,8 +86,8 @@ pub(crate) fn earlier(question: &Question, asker: &str) -> String {
 }
 
 /// The advice after a person declined the question. The next one is for a dismissed question.
-pub(crate) const DECLINED: &str = "The person declined to answer. That is neither yes nor no: do not ask the same again, and do \
-                                   not do what needed the answer.";
+pub(crate) const DECLINED: &str = "The person declined to answer. That is neither yes nor no: do not ask the same \
+                                   question again, and do not do what needed the answer.";
 pub(crate) const DISMISSED: &str = "The question was closed without an answer. That is neither yes nor no: do not do what \
                                     needed the answer.";
 

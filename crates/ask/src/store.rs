@@ -25,7 +25,7 @@ pub enum StoreError {
         "ask.db cannot be used: {0}; if it is broken, `hob stop`, move it aside with its -wal and -shm files, and try again"
     )]
     Broken(String),
-    #[error("ask.db is of a newer hob; `hob stop` and use that one")]
+    #[error("a newer hob has written ask.db; run `hob stop` and use that version")]
     Newer,
 }
 

@@ -24,11 +24,14 @@ pub struct Control {
 pub enum ControlError {
     #[error(transparent)]
     Connect(#[from] ConnectError),
-    #[error("the daemon went away before it answered {method}; {}", lost_answer_advice(method))]
+    #[error("the connection to the daemon was lost before it answered {method}; {}", lost_answer_advice(method))]
     Lost { method: String },
     #[error("{message}")]
     Refused { method: String, code: i64, message: String, data: Option<Box<Value>> },
-    #[error("malformed answer of the daemon to {method}: {reason}; `hob stop` ends a daemon of another version")]
+    #[error(
+        "malformed answer of the daemon to {method}: {reason}; if the daemon has another version, end it with `hob \
+         stop`"
+    )]
     Odd { method: String, reason: String },
 }
 
@@ -36,10 +39,10 @@ pub enum ControlError {
 fn lost_answer_advice(method: &str) -> &'static str {
     match method {
         "tools/call" => {
-            "the call may have run, wholly or in part: before you repeat it, which starts a new daemon, make sure that \
-             running it twice does no harm"
+            "the call may have run in full or in part: repeat it only if running it twice does no harm; this starts a \
+             new daemon"
         }
-        _ => "call again, the next call starts a new one",
+        _ => "call again to start a new daemon",
     }
 }
 
@@ -98,7 +101,7 @@ impl Control {
         let mut result = self.request("tools/list", params, |_, _| {})?;
         match result.get_mut("tools").map(Value::take) {
             Some(Value::Array(tools)) => Ok(tools),
-            _ => Err(ControlError::Odd { method: "tools/list".to_owned(), reason: "no `tools` in it".to_owned() }),
+            _ => Err(ControlError::Odd { method: "tools/list".to_owned(), reason: "`tools` is missing".to_owned() }),
         }
     }
 
@@ -241,7 +244,7 @@ impl Control {
             return match (envelope.result(), envelope.error()) {
                 (Some(result), None) => serde_json::from_str(result.get()).map(Some).map_err(odd),
                 (_, Some(error)) => Err(refused(method, serde_json::from_str(error.get()).map_err(odd)?)),
-                _ => Err(ControlError::Odd { method: method.to_owned(), reason: "it has no result".to_owned() }),
+                _ => Err(ControlError::Odd { method: method.to_owned(), reason: "`result` is missing".to_owned() }),
             };
         }
     }
@@ -359,10 +362,10 @@ mod tests {
         let lost = control.ping().unwrap_err();
         assert_eq!(
             lost.to_string(),
-            "the daemon went away before it answered ping; call again, the next call starts a new one"
+            "the connection to the daemon was lost before it answered ping; call again to start a new daemon"
         );
         let lost = control.call("repl_eval", Map::new(), |_| {}, |_, _| {}).unwrap_err().to_string();
-        assert!(lost.contains("may have run, wholly or in part"), "{lost}");
+        assert!(lost.contains("may have run in full or in part"), "{lost}");
         drop(control);
         expect![[r#"
             {"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"repl_eval","arguments":{},"_meta":{"progressToken":1}}}

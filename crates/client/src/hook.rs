@@ -50,11 +50,11 @@ pub enum HookError {
     Connect(#[from] ConnectError),
     #[error(transparent)]
     Control(#[from] ControlError),
-    #[error("the daemon did not answer in time; `hob status` says whether it runs")]
+    #[error("the daemon did not answer in time; check it with `hob status`")]
     TimedOut,
-    #[error("the event could not be written for the daemon: {0}")]
+    #[error("cannot encode the event for the daemon: {0}")]
     NotSent(String),
-    #[error("the daemon's answer is not whole: {0}; `hob stop` ends a daemon of another version")]
+    #[error("the daemon's answer is malformed: {0}; if the daemon has another version, end it with `hob stop`")]
     NotWhole(String),
 }
 

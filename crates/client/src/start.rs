@@ -58,7 +58,7 @@ pub(crate) fn start(project: &Project, launch: &Launch, within: Duration) -> Sta
             started
         }
         Err(error) => StartOutcome::Failed(format!(
-            "start the daemon with {}: {error}; start it by hand with `hob serve`",
+            "cannot start the daemon with {}: {error}; start it manually with `hob serve`",
             project::visible::path(&launch.program)
         )),
     }
@@ -107,13 +107,16 @@ fn wait_until_ready(project: &Project, mut output: File, within: Duration) -> St
             Ok(false) => {
                 let seconds = within.as_secs_f64();
                 return StartOutcome::Failed(format!(
-                    "the daemon did not serve within {seconds:.1} s{}; look into {}, or run `hob serve` to watch it",
+                    "the daemon was not ready after {seconds:.1} s{}; read its log in {}, or run `hob serve` to see \
+                     its output",
                     quoted(&printed),
                     project::visible::path(&project.log_dir()),
                 ));
             }
             Err(error) => {
-                return StartOutcome::Failed(format!("wait for the daemon: {error}; run `hob serve` to watch it"));
+                return StartOutcome::Failed(format!(
+                    "cannot wait for the daemon: {error}; run `hob serve` to see its output"
+                ));
             }
         }
         let mut chunk = [0; 4096];
@@ -121,13 +124,15 @@ fn wait_until_ready(project: &Project, mut output: File, within: Duration) -> St
             Ok(0) => {
                 let said = quoted(&printed);
                 return StartOutcome::Failed(format!(
-                    "the daemon exited at startup{said}; run `hob serve` to watch it"
+                    "the daemon exited at startup{said}; run `hob serve` to see its output"
                 ));
             }
             Ok(count) => printed.extend_from_slice(&chunk[..count.min(PRINTED_MAX.saturating_sub(printed.len()))]),
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
             Err(error) => {
-                return StartOutcome::Failed(format!("read from the daemon: {error}; run `hob serve` to watch it"));
+                return StartOutcome::Failed(format!(
+                    "cannot read from the daemon: {error}; run `hob serve` to see its output"
+                ));
             }
         }
         if let Some(readiness) = readiness(&printed) {
@@ -149,7 +154,7 @@ fn readiness(printed: &[u8]) -> Option<Readiness> {
 fn quoted(printed: &[u8]) -> String {
     match String::from_utf8_lossy(printed).trim() {
         "" => String::new(),
-        text => format!(", saying: {text}"),
+        text => format!(" with the output: {text}"),
     }
 }
 
@@ -198,7 +203,9 @@ mod tests {
         check(r#"echo '{"error":"no room; make some"}'"#, expect![[r#"Failed("no room; make some")"#]]);
         check(
             "echo broken >&2; exit 1",
-            expect![[r#"Failed("the daemon exited at startup, saying: broken; run `hob serve` to watch it")"#]],
+            expect![[
+                r#"Failed("the daemon exited at startup with the output: broken; run `hob serve` to see its output")"#
+            ]],
         );
     }
 
@@ -218,6 +225,6 @@ mod tests {
         let project = Project::find(Some(temp.path()), Path::new("/")).unwrap();
         let launch = Launch { program: "/nonexistent/hob".into(), arguments: Vec::new() };
         let StartOutcome::Failed(reason) = start(&project, &launch, LONG) else { panic!("started") };
-        assert!(reason.starts_with("start the daemon with /nonexistent/hob: No such file"), "{reason}");
+        assert!(reason.starts_with("cannot start the daemon with /nonexistent/hob: No such file"), "{reason}");
     }
 }

@@ -71,7 +71,7 @@ fn wait_over_control(control: &mut Control, wanted: &Wait) -> Result<Option<Valu
     };
     match told {
         Some((method, params)) if method == END => {
-            let message = params["reason"].as_str().unwrap_or("no more messages come").to_owned();
+            let message = params["reason"].as_str().unwrap_or("no further messages will arrive").to_owned();
             Err(ControlError::Refused {
                 method: "subscribe".to_owned(),
                 code: code::INVALID_PARAMS,

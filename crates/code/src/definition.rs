@@ -234,10 +234,10 @@ pub(crate) fn chosen(
         }
         if !others.is_empty() {
             let (whole, others, has) = (&question.whole, listed(&others), has.unwrap_or_default());
-            return Err(NoAnswer(format!("there is no `{whole}`{has}; `{name}` is {others}{besides}")));
+            return Err(NoAnswer(format!("`{whole}` does not exist{has}; `{name}` is {others}{besides}")));
         }
         if mentions == Mentions::OfNoName && skipped.is_empty() {
-            let problem = "stands in the source files, but as a keyword or within other words, never as a name";
+            let problem = "occurs in the source files only as a keyword or inside other words, never as a name";
             return Err(NoAnswer(format!("`{name}` {problem}")));
         }
         if mentions != Mentions::Some {
@@ -259,7 +259,7 @@ pub(crate) fn chosen(
         if let Some(of) = question.qualifiers.last().filter(|of| !is_behind && !is_named(scope, of)) {
             let near = similar_names(scope, of);
             let near = if near.is_empty() { String::new() } else { format!("; similar names: {}", near.join(", ")) };
-            let problem = format!("there is no `{}`: nothing here is named `{of}`{near}", question.whole);
+            let problem = format!("`{}` does not exist: nothing here is named `{of}`{near}", question.whole);
             let alone = || format!("; ask for `{name}` alone to see all of that name");
             let next = is_named(scope, name).then(alone).unwrap_or_default();
             return Err(NoAnswer(format!("{problem}{next}{besides}")));
@@ -309,7 +309,7 @@ pub(crate) const NOWHERE: &str = "not defined in this project";
 /// Explains that no definition was found, and which files may hold one.
 pub(crate) fn undefined(skipped: &[Skipped]) -> String {
     if let Some(parts) = unread_parts(skipped) {
-        return format!("not defined in what was parsed; {parts}, which may define it");
+        return format!("not defined in the parsed parts; {parts}, which may define it");
     }
     if let Some(one) = skipped.iter().find(|one| one.why == Why::Makes) {
         return format!(

@@ -78,7 +78,7 @@ named! {
         Macro = "in the arguments of macros",
         Unparsable = "in lines that hob's grammar cannot read",
         Dynamic = "that the language server does not resolve",
-        OutsideTheRoot = "that lead out of this project, to a file that cannot be read",
+        OutsideTheRoot = "that lead to an unreadable file outside this project",
         OutOfTime = "not checked in time",
         OverALimit = "not checked one by one",
         Unreadable = "in unreadable files",

@@ -145,7 +145,7 @@ fn declared_at(scope: &Scope, question: Question, line: usize) -> Result<Questio
         // The line is inside this declaration.
         Some((at, name)) => Ok(Question { name: bare(&name), line: Some(at), ..question }),
         None if !is_whole(language, &text, scope.until) => Err(NoAnswer(format!(
-            "unparsable: {file} does not parse, and in what does nothing is declared at {file}:{line}"
+            "unparsable: {file} does not parse, and its parsed part declares nothing at {file}:{line}"
         ))),
         None if is_in_impl => Err(NoAnswer(format!(
             "{file}:{line} is in an `impl`, which has no name: ask for its type or its members; {}",

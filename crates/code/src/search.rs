@@ -286,7 +286,9 @@ pub(crate) const BUDGET: Duration = Duration::from_secs(10);
 /// Creates the scope of a question from a folder and an optional path; `Err` explains why the path is invalid.
 pub(crate) fn scope(root: &Path, folder: Option<&Path>, path: Option<&str>, since: Instant) -> Result<Scope, NoAnswer> {
     let shown = project::visible::path(root);
-    let root = root.canonicalize().map_err(|_| NoAnswer(format!("{shown} is gone; go to a directory that exists")))?;
+    let root = root
+        .canonicalize()
+        .map_err(|_| NoAnswer(format!("{shown} no longer exists; change to an existing directory")))?;
     let from = folder.into_iter().chain([&*root]).map(Path::to_owned).collect();
     let scope = Scope { since, from, ..Scope::for_root(&root, BUDGET) };
     let Some(path) = path.map(str::trim).filter(|path| !path.is_empty()) else { return Ok(scope) };

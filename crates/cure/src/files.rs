@@ -25,11 +25,11 @@ pub enum FileError {
     Write { path: PathBuf, source: io::Error },
     #[error("{} is {what} and not a file", shown(path))]
     NoFile { path: PathBuf, what: &'static str },
-    #[error("{} has {bytes} bytes; at most {MOST_BYTES} are read", shown(path))]
+    #[error("{} is too large: {bytes} bytes; the limit is {MOST_BYTES}", shown(path))]
     TooLarge { path: PathBuf, bytes: u64 },
     #[error("{} is not valid UTF-8 at byte {at}; save it as UTF-8", shown(path))]
     NotText { path: PathBuf, at: usize },
-    #[error("{} is outside of the project", shown(path))]
+    #[error("{} is outside the project", shown(path))]
     Outside { path: PathBuf },
 }
 
@@ -168,10 +168,10 @@ mod tests {
             [root]/deep is a directory and not a file
             [root]/bad.cure is not valid UTF-8 at byte 7; save it as UTF-8
             [root]/pipe.cure is a pipe, a socket or a device and not a file
-            [root]/huge.cure has 1099511627776 bytes; at most 16777216 are read
-            link.cure is outside of the project
-            ../secret.cure is outside of the project
-            /etc/passwd is outside of the project
+            [root]/huge.cure is too large: 1099511627776 bytes; the limit is 16777216
+            link.cure is outside the project
+            ../secret.cure is outside the project
+            /etc/passwd is outside the project
             cannot read none.cure: No such file or directory (os error 2)
             cannot read a\x00.cure: file name contained an unexpected NUL byte
         "#]]

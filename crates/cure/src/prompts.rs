@@ -20,8 +20,8 @@ pub fn prompts(cure: &Arc<Cure>) -> [Arc<dyn AnyPrompt>; 3] {
 
 /// How to work, for every task.
 const LOOP: &str = "Check what you write with type_check_cure until it passes without errors, and mind its warnings; \
-format it with format_cure. Where run_cure is enabled, run it. The library is told by get_stdlib_docs; do not guess \
-names of functions.";
+                    format it with format_cure. Where run_cure is enabled, run it. get_stdlib_docs documents the \
+                    library; do not guess names of functions.";
 
 /// Messages with parts of the syntax help and examples attached.
 fn reading(topics: &[&str], examples: &[&str]) -> Vec<Message> {
@@ -54,8 +54,9 @@ impl Prompt for WriteModule {
     async fn get(&self, _: Context, args: Module) -> Result<Vec<Message>, ToolError> {
         let name = args.name.map(|name| format!(" named {name}")).unwrap_or_default();
         let task = format!(
-            "Write a module{name} in the language Cure that does this:\n\n{}\n\nSay in types what can be said in types: \
-             refinements for what values may be, lengths for lists, sums for cases; then callers are held to it. {LOOP}",
+            "Write a module{name} in the language Cure that does this:\n\n{}\n\nExpress constraints as types: \
+             refinements for allowed values, lengths for lists, sums for cases. The compiler then checks the callers. \
+             {LOOP}",
             args.purpose
         );
         let mut messages = reading(&["modules", "functions", "types", "pattern_matching"], &["refinements"]);
@@ -81,9 +82,9 @@ impl Prompt for WriteStateMachine {
 
     async fn get(&self, _: Context, args: StateMachine) -> Result<Vec<Message>, ToolError> {
         let task = format!(
-            "Write a state machine in the language Cure that does this:\n\n{}\n\nLook at it with analyze_fsm: no state may \
-             be unreachable or a dead end that is not meant to be one (then it is `terminal`), and no event may lead two \
-             ways at once. Show its Mermaid diagram. {LOOP}",
+            "Write a state machine in the language Cure that does this:\n\n{}\n\nLook at it with analyze_fsm: no \
+             state may be unreachable, no state may be an unintended dead end (mark an intended one `terminal`), and \
+             no event may have two targets. Show its Mermaid diagram. {LOOP}",
             args.purpose
         );
         let mut messages = reading(&["fsm"], &["turnstile", "lamp"]);

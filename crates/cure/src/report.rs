@@ -87,7 +87,7 @@ pub(crate) fn diagnose(diagnostics: &[Diagnostic], text: &str, room: &mut Room, 
     }
     let diagnostics = room.first(told);
     let left = (errors + warnings).saturating_sub(diagnostics.len());
-    let more = (left > 0).then(|| format!("{left} more are left out: mend these, then call {tool} again"));
+    let more = (left > 0).then(|| format!("{left} more are omitted: fix these, then call {tool} again"));
     Diagnosis { errors, warnings, diagnostics, more }
 }
 

@@ -56,7 +56,7 @@ impl Settings for CureSettings {
             let leads_out = |root: &&PathBuf| !root.components().all(|part| matches!(part, Component::Normal(_)));
             if let Some(root) = roots.iter().find(leads_out) {
                 return Err(file.refused(format!(
-                    "cure.roots: {} leads out of the project; name a directory inside of it, relative to its root",
+                    "cure.roots: {} is outside the project; name a directory inside it, relative to its root",
                     visible::path(root)
                 )));
             }
@@ -94,8 +94,8 @@ mod tests {
         assert_eq!(config.roots, [PathBuf::from("src"), PathBuf::from("lib/cure")]);
         assert_eq!((config.run, config.run_time), (true, Duration::from_secs(60)));
         for (table, wanted) in [
-            (json!({"roots": ["/etc"]}), "/etc leads out of the project"),
-            (json!({"roots": ["src/../.."]}), "src/../.. leads out of the project"),
+            (json!({"roots": ["/etc"]}), "/etc is outside the project"),
+            (json!({"roots": ["src/../.."]}), "src/../.. is outside the project"),
             (json!({"run_seconds": 0}), "cure.run_seconds = 0 is outside 1 to 3600"),
             (json!({"run_memory": 1}), "cure.run_memory = 1 is outside"),
         ] {

@@ -84,7 +84,7 @@ async fn shutdown(daemon: Weak<Daemon>, cx: Context, params: Option<Box<RawValue
         return result(&json!({ "stopping": false, "busy": busy }));
     }
     let pid = cx.caller::<Caller>().map_or(0, |caller| caller.pid);
-    daemon.begin_stop(format!("process {pid} asked for it"));
+    daemon.begin_stop(format!("process {pid} requested it"));
     result(&json!({ "stopping": true }))
 }
 

@@ -34,7 +34,7 @@ const AGENT: &str = "agent ";
 /// Reasons why HTTP cannot be served.
 #[derive(Debug, thiserror::Error)]
 pub enum HttpError {
-    #[error("HTTP is served on this machine only, and {address} is not: name 127.0.0.1:{} or [::1]:{}", address.port(), address.port())]
+    #[error("HTTP is served on this machine only, and {address} is not a local address: use 127.0.0.1:{} or [::1]:{}", address.port(), address.port())]
     NotLoopback { address: SocketAddr },
     #[error("serve HTTP at {address}: {source}; name another port, or 0 for a free one")]
     Bind { address: SocketAddr, source: io::Error },

@@ -55,11 +55,16 @@ pub enum ServeError {
     Path(#[from] PathError),
     #[error("{}", misconfigured(.0))]
     Toolsets(#[from] ChoiceError),
-    #[error("write the log under {}: {source}; check that the disk is not full and the directory yours", shown(path))]
+    #[error(
+        "write the log under {}: {source}; check that you own the directory and that the disk is not full",
+        shown(path)
+    )]
     Log { path: std::path::PathBuf, source: io::Error },
-    #[error("another daemon of this project served a moment ago; try again")]
+    #[error("another daemon of this project has just ended; try again")]
     Replaced,
-    #[error("another daemon of this project is running{} and cannot be reached from here: its environment has another XDG_RUNTIME_DIR or TMPDIR, or it was started by hand and the project moved; {} ends it in good order, then try again", pid.map(|pid| format!(" (pid {pid})")).unwrap_or_default(), pid.map_or_else(|| "SIGTERM".to_owned(), |pid| format!("`kill {pid}`")))]
+    #[error("another daemon of this project is running{} and cannot be reached from here: its XDG_RUNTIME_DIR or \
+             TMPDIR differs, or the project moved after it was started manually. End it gracefully with {}, then try \
+             again", pid.map(|pid| format!(" (pid {pid})")).unwrap_or_default(), pid.map_or_else(|| "SIGTERM".to_owned(), |pid| format!("`kill {pid}`")))]
     OutOfReach { pid: Option<u32> },
     #[error(
         "the process {pid} holds the lock of this project and is not a hob daemon; inspect it with `ps -p {pid}`, end it, then try again"

@@ -63,7 +63,7 @@ impl Listener {
                     let _ = leaving.wait_for(|leaving| *leaving).await;
                 };
                 if let Err(error) = http.serve(daemon, left).await {
-                    tracing::error!(%error, "HTTP is not served any more");
+                    tracing::error!(%error, "HTTP is no longer served");
                 }
             });
         }
@@ -137,10 +137,10 @@ impl Listener {
         let anew = socket::bind(&self.daemon.project, &self.lock).map_err(|error| error.to_string());
         match anew.and_then(|(listener, bound)| Ok((adopt(listener).map_err(|error| error.to_string())?, bound))) {
             Ok((listener, bound)) => {
-                tracing::warn!(path = %bound.path().display(), "the socket file was gone; bound it again");
+                tracing::warn!(path = %bound.path().display(), "the socket file was missing; bound it again");
                 (self.listener, self.bound) = (listener, bound);
             }
-            Err(error) => tracing::error!(error, "the socket file is gone and could not be bound again"),
+            Err(error) => tracing::error!(error, "the socket file is missing and cannot be bound again"),
         }
     }
 }
@@ -176,7 +176,7 @@ async fn connection(daemon: Arc<Daemon>, mut stream: UnixStream, leaving: watch:
         let ack = HelloAck::incompatible(&hello, daemon.busy(), &daemon.life);
         answer(&mut stream, &ack).await;
         if ack.making_room {
-            daemon.begin_stop(format!("hob {} needed its place", hello.version));
+            daemon.begin_stop(format!("hob {} replaced it", hello.version));
         }
         return;
     };

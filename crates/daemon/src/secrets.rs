@@ -17,7 +17,10 @@ const BYTES: usize = 32;
 
 /// A secret could not be stored.
 #[derive(Debug, thiserror::Error)]
-#[error("keep a secret in {}: {source}; check that the directory is yours and the disk not full", shown(path))]
+#[error(
+    "cannot store a secret in {}: {source}; check that you own the directory and that the disk is not full",
+    shown(path)
+)]
 pub struct SecretError {
     path: PathBuf,
     source: io::Error,

@@ -56,7 +56,7 @@ pub(crate) enum UseKind {
     BreakingMatch,
     /// A match that another constructor passes without an error.
     OpenMatch,
-    /// A match with a branch for everything.
+    /// A match with a catch-all branch.
     CoveredMatch,
     /// A match whose effect is unknown.
     UnclearMatch,
@@ -112,8 +112,8 @@ pub(crate) const ROWS: &[Row] = &[
         &[Tag::Exhaustive, Tag::PatternMatch, Tag::BreaksOnAdd], "add or change a branch"),
     row(UseKind::OpenMatch, "match that falls through", [4, 0, 0, 0, 0],
         &[Tag::PatternMatch], "decide what happens to the new case, which no branch takes"),
-    row(UseKind::CoveredMatch, "match with a branch for everything", [3, 0, 0, 0, 0],
-        &[Tag::PatternMatch], "check that the branch for everything is right for the change"),
+    row(UseKind::CoveredMatch, "match with a catch-all branch", [3, 0, 0, 0, 0],
+        &[Tag::PatternMatch], "check that the catch-all branch is right for the change"),
     row(UseKind::UnclearMatch, "match with an unknown effect", [3, 0, 0, 0, 0],
         &[Tag::PatternMatch], "check the branches"),
     row(UseKind::Pattern, "pattern", [2, 5, 5, 4, 4], &[Tag::PatternMatch], "change the pattern"),

@@ -123,7 +123,7 @@ pub(crate) async fn reading_list(
         event = Event::Neighbours { of: node, edges };
     };
     if stopped == Stopped::Time {
-        lookups.doubt("the time was over; raise `wait_ms`");
+        lookups.doubt("the time limit was reached; raise `wait_ms`");
     }
     external.sort();
     external.dedup();

@@ -9,7 +9,7 @@ use serde_json::Value;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Exit {
     Done = 0,
-    /// Failure; the message gives the reason and the fix.
+    /// Failure; the message states the reason and the fix.
     Failed = 1,
     /// Invalid command line.
     Usage = 2,
@@ -36,10 +36,9 @@ pub(crate) enum Exit {
 }
 
 /// The table for `--help`.
-pub(crate) const TABLE: &str = "\
-Exit codes:
+pub(crate) const TABLE: &str = "Exit codes:
   0  success
-  1  failure; the message gives the reason and the fix
+  1  failure; the message states the reason and the fix
   2  invalid command line
   3  the project's daemon could not be reached or started, or refused
   4  the tool returned an error

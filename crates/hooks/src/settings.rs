@@ -73,9 +73,9 @@ impl Settings for HooksSettings {
     fn requests(table: &HooksTable, places: &Places<'_>) -> Vec<Request> {
         let holds = [("holds", table.holds), ("holds_hourly", table.holds_hourly)];
         let holds = holds.into_iter().filter_map(|(name, count)| {
-            Some(places.request(&["hooks", name], format!("sets how often an agent is held to {}", count?)))
+            Some(places.request(&["hooks", name], format!("sets how often an agent can be held to {}", count?)))
         });
-        let asks = |_| places.request(&["hooks", "keep"], "changes what the journal of hooks keeps".to_owned());
+        let asks = |_| places.request(&["hooks", "keep"], "changes the content of the journal of hooks".to_owned());
         holds.chain(table.keep.map(asks)).collect()
     }
 

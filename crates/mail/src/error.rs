@@ -28,7 +28,7 @@ pub enum StoreError {
         reason: String,
     },
     /// No room on the disk. Nothing has changed.
-    #[error("no room on the disk of the mail store")]
+    #[error("the disk of the mail store is full")]
     DiskFull,
     /// The store is read-only. Nothing has changed.
     #[error("the mail store is read-only: {reason}")]
@@ -95,15 +95,15 @@ pub enum Refusal {
     UnknownRecipient { address: String, nearest: Vec<String> },
     #[error("{address:?} reaches only its own sender")]
     NoRecipients { address: String },
-    #[error("{count} recipients; a message may have {limit}")]
+    #[error("too many recipients: {count}; the limit is {limit}")]
     TooManyRecipients { count: usize, limit: usize },
-    #[error("a broadcast to {count} agents; the limit is {limit}")]
+    #[error("too many recipients for a broadcast: {count}; the limit is {limit}")]
     BroadcastTooWide { count: usize, limit: usize },
     #[error("the message has no text")]
     NoText,
-    #[error("the text has {bytes} bytes; a message may have {limit}")]
+    #[error("the text is too long: {bytes} bytes; the limit is {limit}")]
     BodyTooLarge { bytes: usize, limit: usize },
-    #[error("the metadata has {bytes} bytes as JSON; it may have {limit}")]
+    #[error("the metadata is too large: {bytes} bytes as JSON; the limit is {limit}")]
     MetadataTooLarge { bytes: usize, limit: usize },
     #[error("the mailbox of {} is full", names(agents))]
     MailboxFull { agents: Vec<AgentName> },
@@ -111,17 +111,17 @@ pub enum Refusal {
     KeyConflict { key: String, message: MessageId },
     #[error("the name {agent} was taken over{}", holder.as_ref().map(|by| format!(" by {by}")).unwrap_or_default())]
     Fenced { agent: AgentName, holder: Option<Holder> },
-    #[error("the name {agent} is held by {holder}; this is {asked}")]
+    #[error("the name {agent} is in use by {holder}; the caller is {asked}")]
     Held { agent: AgentName, holder: Holder, asked: Holder },
-    #[error("there is no agent {name:?}")]
+    #[error("unknown agent {name:?}")]
     UnknownAgent { name: String, nearest: Vec<String> },
-    #[error("there is an agent {agent} already")]
+    #[error("the agent {agent} already exists")]
     AgentExists { agent: AgentName },
-    #[error("there is no message {id} that {agent} wrote or received")]
+    #[error("unknown message {id}: {agent} neither wrote nor received it")]
     UnknownMessage { id: MessageId, agent: AgentName },
-    #[error("there is no group {name:?}")]
+    #[error("unknown group {name:?}")]
     UnknownGroup { name: String, nearest: Vec<String> },
-    #[error("there is a group {name:?} already")]
+    #[error("the group {name:?} already exists")]
     GroupExists { name: String },
     #[error("the group {name:?} is protected")]
     GroupProtected { name: String },
@@ -202,14 +202,14 @@ impl StoreError {
             StoreError::Uncertain { .. } => {
                 "The change may have happened. Repeat the call with the same idempotency_key: it takes effect only once. Without a key, check first with delivery_status and the message's id whether it was stored."
             }
-            StoreError::DiskFull => "Nothing was stored and nothing is lost. Make room on the disk, then try again.",
+            StoreError::DiskFull => "Nothing was stored or lost. Free space on the disk, then try again.",
             StoreError::ReadOnly { .. } => {
                 "Nothing was stored. Make the project's state directory writable for this user (`hob doctor` names it), then try again."
             }
             StoreError::Locked => {
                 "Nothing was stored. Try again; if this repeats, find the process that has mail.db open."
             }
-            StoreError::Newer { .. } => "A newer hob has written it: update this one. Nothing was changed.",
+            StoreError::Newer { .. } => "Nothing was changed. Update hob: a newer version has written the store.",
             StoreError::Gone => {
                 "Nothing was stored. Put mail.db back into the project's state directory if you have it (`hob doctor` names it); `hob stop`, and the next call uses it. Without a copy, `hob mail switch` creates an empty store."
             }
@@ -260,30 +260,31 @@ impl Refusal {
                 "Use a new idempotency_key for a new message; delivery_status shows the state of {message}."
             ),
             Refusal::Fenced { agent, .. } => format!(
-                "Another holder speaks as {agent} now. Choose another name with register_agent, or take it back with --takeover: `hob quickstart --name {agent} --role ROLE --takeover`."
+                "Another process now uses the name {agent}. Choose another name with register_agent, or take it back \
+                 with --takeover: `hob quickstart --name {agent} --role ROLE --takeover`."
             ),
             Refusal::Held { agent, .. } => format!(
                 "Choose another name with register_agent, or, if the other holder no longer exists, take {agent} over with --takeover: `hob quickstart --name {agent} --role ROLE --takeover`."
             ),
             Refusal::AgentExists { agent } => {
-                format!("Choose another name; `hob agents forget {agent}` removes an agent that is not needed any more.")
+                format!("Choose another name; `hob agents forget {agent}` removes an agent that is no longer needed.")
             }
             Refusal::UnknownMessage { .. } => {
-                "Only those who wrote or received a message can see it; check_messages and search_messages show ids."
+                "Only its author and its recipients can see a message; check_messages and search_messages show ids."
                     .to_owned()
             }
             Refusal::UnknownGroup { nearest, .. } if !nearest.is_empty() => {
                 format!("Nearest: {}. groups (action list) shows all.", nearest.join(", "))
             }
             Refusal::UnknownGroup { .. } => {
-                "groups (action list) shows all; groups (action create) makes one.".to_owned()
+                "groups (action list) shows all; groups (action create) creates one.".to_owned()
             }
             Refusal::GroupExists { .. } => {
                 "groups (action show) shows its members; groups (action add) adds to it.".to_owned()
             }
-            Refusal::GroupProtected { .. } => "It always holds all agents, and cannot be changed.".to_owned(),
+            Refusal::GroupProtected { .. } => "It always contains all agents and cannot be changed.".to_owned(),
             Refusal::AliasTaken { .. } => "An imported id belongs to one agent.".to_owned(),
-            Refusal::TooMany { .. } => "Delete what is not needed any more.".to_owned(),
+            Refusal::TooMany { .. } => "Delete unneeded ones.".to_owned(),
             Refusal::Name(error) => error.hint(),
             Refusal::Address(_) => {
                 "Write a name, role:X, group:X or everyone; list_agents and groups (action list) show names.".to_owned()

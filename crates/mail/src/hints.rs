@@ -116,8 +116,8 @@ pub async fn in_hand(
 /// Returns the words of a hint.
 fn note(due: &[MessageView]) -> String {
     let urgent = match due.iter().map(|message| message.priority).max() {
-        Some(Priority::Critical) => " Critical mail is meant to interrupt present work.",
-        Some(Priority::High) => " High mail is meant for the next breakpoint.",
+        Some(Priority::Critical) => " Critical mail interrupts your current work.",
+        Some(Priority::High) => " High mail waits for your next breakpoint.",
         _ => "",
     };
     let mut framed = Framed::new();
@@ -128,7 +128,7 @@ fn note(due: &[MessageView]) -> String {
         count if count == due.len() => " from your user".to_owned(),
         count => format!(", {count} from your user,"),
     };
-    framed.line(&format!("{count}{from} {waits} for you: check_messages hands out.{urgent}"));
+    framed.line(&format!("{count}{from} {waits} for you: call check_messages.{urgent}"));
     let preview = |message: &MessageView| {
         let (id, from, priority) = (&message.id, &message.from, message.priority.as_str());
         format!("{id} from {from}, {priority}: {}", one_line(&message.content, PREVIEW))

@@ -285,20 +285,20 @@ impl NoIdentity {
     pub fn hints(&self) -> Vec<String> {
         match self {
             NoIdentity::Name(_) => {
-                vec!["A name is 1 to 64 of the characters a-z 0-9 _ and -, the first not a -.".to_owned()]
+                vec!["A name has 1 to 64 characters: a-z, 0-9, _ and -. It does not begin with -.".to_owned()]
             }
             NoIdentity::Unknown { candidates, free } => {
-                let register = format!("{}, or with another name of your choice.", register_first(free));
+                let register = format!("{}, or use another name.", register_first(free));
                 if candidates.is_empty() {
                     vec![register]
                 } else {
-                    vec![register, format!("Or be one of: {}.", listed(candidates))]
+                    vec![register, format!("Or use one of these names: {}.", listed(candidates))]
                 }
             }
             NoIdentity::Several { names } => vec![
-                format!("It could be one of: {}.", listed(names)),
+                format!("Possible names: {}.", listed(names)),
                 format!(
-                    "{}, with the name that is yours; on the command line, add `--as NAME`.",
+                    "{}, with your own name; on the command line, add `--as NAME`.",
                     register_first(&names[0].name)
                 ),
             ],
@@ -353,7 +353,7 @@ fn read_whole(path: &Path) -> Result<Identity, String> {
     if path.file_stem().is_some_and(|stem| stem == identity.name.as_str()) {
         Ok(identity)
     } else {
-        Err(format!("its content is of another agent, {}", identity.name))
+        Err(format!("it belongs to another agent, {}", identity.name))
     }
 }
 
@@ -501,7 +501,7 @@ mod tests {
             said.collect::<Vec<_>>(),
             [
                 "a.json: expected value at line 1 column 1",
-                "b.json: its content is of another agent, c",
+                "b.json: it belongs to another agent, c",
                 "e.json: it is not a file",
                 "everyone.json: invalid name \"everyone\" for an agent: the name is reserved",
             ]

@@ -73,7 +73,7 @@ impl Output {
     pub(crate) fn text(&self) -> String {
         let Output { status, group, member_id, .. } = self;
         let kind = self.member_type.kind().as_str();
-        let already = if self.unchanged { " (it was so already)" } else { "" };
+        let already = if self.unchanged { " (no change)" } else { "" };
         format!("{status}: {kind} {member_id}, group {group}{already}")
     }
 }

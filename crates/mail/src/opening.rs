@@ -143,7 +143,7 @@ pub fn faults(project: &Project, config: &Config) -> Vec<(PathBuf, String)> {
     }
     look(spool_path(project), sqlite::examine_spool);
     for (path, why) in Identities::new(project.state_dir().join("identities")).broken() {
-        let next = "It is passed over. Repair it, or delete it and run `hob quickstart --name NAME --role ROLE` in its \
+        let next = "It is ignored. Repair it, or delete it and run `hob quickstart --name NAME --role ROLE` in its \
                     agent's worktree.";
         faults.push((path, format!("{why}. {next}")));
     }

@@ -41,14 +41,14 @@ impl Earlier {
     pub(crate) fn show(earlier: &[Earlier], more: u64, framed: &mut Framed) {
         let Some(first) = earlier.first() else { return };
         let count = counted(earlier.len() as u64, "message");
-        let more = if more > 0 { format!(" {more} more follow with the next call.") } else { String::new() };
+        let more = if more > 0 { format!(" The next call lists {more} more.") } else { String::new() };
         framed.line(&format!(
-            "You were handed {count} before and did not answer; each is listed once. Ignore what you have seen; \
-             check_messages with `again: true` shows the whole text.{more}"
+            "You received {count} before and did not answer; each is listed once. Ignore those you have seen; \
+             check_messages with `again: true` shows the full text.{more}"
         ));
         let line = |one: &Earlier| {
             let Earlier { message_id, from, priority, begins, handed_seconds_ago } = one;
-            format!("{message_id} from {from}, {priority}, handed to you {handed_seconds_ago} s ago: {begins}")
+            format!("{message_id} from {from}, {priority}, received {handed_seconds_ago} s ago: {begins}")
         };
         for author in [Author::User, Author::Agent] {
             let of_author = earlier.iter().filter(|one| Author::from_sender(&one.from) == author);

@@ -40,15 +40,13 @@ fn chosen(written: &str, digits: &str, found: &[&str]) -> Result<String, ToolErr
     let shown = quoted(written, 80);
     match found {
         [] => Ok(written.to_owned()),
-        _ if digits.len() < FEWEST => {
-            Err(ToolError::user(format!("{shown} is too short to say which message is meant."))
-                .hint(format!("Give at least {FEWEST} characters after `{PREFIX}`: {}", list(found))))
-        }
+        _ if digits.len() < FEWEST => Err(ToolError::user(format!("{shown} is too short to identify a message."))
+            .hint(format!("Give at least {FEWEST} characters after `{PREFIX}`: {}", list(found)))),
         [id] => Ok((*id).to_owned()),
         _ => {
             let count = if found.len() > SHOWN { format!("more than {SHOWN}") } else { found.len().to_string() };
             Err(ToolError::user(format!("{count} messages begin with {shown}."))
-                .hint(format!("Give more of it: {}", list(found))))
+                .hint(format!("Give a longer prefix: {}", list(found))))
         }
     }
 }
@@ -73,7 +71,7 @@ mod tests {
         assert!(said("01M888", &known).contains("2 messages begin with \"01M888\""));
         assert!(said("msg_01M8", &[known[0]; 6]).contains("more than 5 messages begin with \"msg_01M8\""));
         for (written, found) in [("01M", &known[..1]), ("msg_0", &known)] {
-            assert!(said(written, found).contains("is too short to say which message is meant"));
+            assert!(said(written, found).contains("is too short to identify a message"));
         }
         // One of another system's, which is the beginning of another, and one that there is not.
         assert_eq!(chosen("msg_9", &["msg_9", "msg_90"]).as_deref(), Ok("msg_9"));

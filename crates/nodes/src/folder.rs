@@ -177,7 +177,7 @@ impl Folder {
             true if kind.is_file() => "not named in valid UTF-8; rename the file".to_owned(),
             true => "not a regular file; replace it with one".to_owned(),
             false => format!(
-                "not a node file, because its name does not end with {SUFFIX}; if it is meant as one, rename it to {}",
+                "not a node file, because its name does not end with {SUFFIX}; if it should be one, rename it to {}",
                 project::visible(&format!("{name}{SUFFIX}"))
             ),
         };

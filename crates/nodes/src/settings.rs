@@ -162,9 +162,9 @@ impl Settings for NodesSettings {
         }
         for (alias, model) in &table.models {
             if alias == DELEGATE {
-                return Err(
-                    file.refused("nodes.models.delegate: `delegate` is the caller itself; name the model otherwise")
-                );
+                return Err(file.refused(
+                    "nodes.models.delegate: `delegate` is reserved for the caller; choose another name for the model",
+                ));
             }
             if let Err(why) = crate::address::check(&model.url) {
                 return Err(file.refused(format!("nodes.models.{}: {why}", value::key(alias))));
@@ -174,19 +174,19 @@ impl Settings for NodesSettings {
             }
             if model.price.is_some_and(|price| !price.is_possible()) {
                 return Err(file.refused(format!(
-                    "nodes.models.{}: price is what a million tokens cost, such as {{ in = 0.15, out = 0.6 }}, each from 0 to {PRICE_MAX}",
+                    "nodes.models.{}: price is the cost of a million tokens, such as {{ in = 0.15, out = 0.6 }}, each \
+                     from 0 to {PRICE_MAX}",
                     value::key(alias)
                 )));
             }
             if model.key_file.is_some() && model.key_env.is_some() {
-                return Err(
-                    file.refused(format!("nodes.models.{}: it has key_file and key_env; name one", value::key(alias)))
-                );
+                return Err(file
+                    .refused(format!("nodes.models.{}: it has key_file and key_env; remove one", value::key(alias))));
             }
             if let Some(variable) = model.key_env.as_deref().filter(|name| !project::daemon_environment::is_key(name)) {
                 return Err(file.refused(format!(
-                    "nodes.models.{}: key_env {} does not reach the daemon, which is handed no variables but those whose names end \
-                     with {}: rename it, or name a key_file",
+                    "nodes.models.{}: key_env {} does not reach the daemon, which receives only variables whose names \
+                     end with {}: rename it, or set key_file",
                     value::key(alias),
                     value::quoted(variable),
                     project::daemon_environment::KEY

@@ -68,7 +68,8 @@ impl Usage {
             return Ok(());
         }
         Err(format!(
-            "this attempt needs about {estimate} tokens and {spent} left the machine today; {SETTING} allows {} (the day is UTC's)",
+            "this attempt needs about {estimate} tokens and {spent} left the machine today; {SETTING} allows {} (per \
+             UTC day)",
             self.per_day
         ))
     }
@@ -172,7 +173,8 @@ mod tests {
         let usage = open();
         assert_eq!(
             usage.allows(301).unwrap_err(),
-            "this attempt needs about 301 tokens and 700 left the machine today; nodes.tokens_per_day allows 1000 (the day is UTC's)"
+            "this attempt needs about 301 tokens and 700 left the machine today; nodes.tokens_per_day allows 1000 \
+             (per UTC day)"
         );
         NOW.fetch_add(DAY, Ordering::Relaxed);
         assert_eq!(usage.allows(1_000), Ok(()));

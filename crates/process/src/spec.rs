@@ -131,7 +131,7 @@ pub enum SpawnError {
     #[error("working directory {0} is not an absolute path")]
     CwdRelative(PathBuf),
     /// [`Spec::nice`] is out of range.
-    #[error("niceness {0} is out of range; give 0 to {NICEST}, where 0 changes nothing and {NICEST} yields most")]
+    #[error("niceness {0} is out of range; use 0 (no change) to {NICEST} (lowest priority)")]
     Nice(i32),
     /// The guardian could not be started.
     #[error("start the guardian process: {0}")]

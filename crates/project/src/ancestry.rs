@@ -41,7 +41,7 @@ struct Process {
 /// Returns why this process cannot speak for the user at the machine; `None` if it can. `front_ends` are the processes
 /// that serve agents here, `daemon` is the one that serves them.
 pub fn refusal(pid: u32, front_ends: &[u32], daemon: u32) -> Option<String> {
-    let advice = "an agent must not answer for its person: do this in a terminal of your own";
+    let advice = "an agent must not answer for its user: do this in your own terminal";
     let Some(process) = Process::from_pid(pid) else {
         return Some(format!("this process cannot be identified; {advice}"));
     };
@@ -60,8 +60,8 @@ pub fn refusal(pid: u32, front_ends: &[u32], daemon: u32) -> Option<String> {
     }
     if is_orphan(&chain) {
         return Some(format!(
-            "the process that started this has ended and may have been an agent; {advice}, directly from its shell, not from a \
-             subshell that ends (`( … & )`)"
+            "the parent process has ended and may have been an agent; {advice}, directly from its shell and not from \
+             a background subshell (`( … & )`)"
         ));
     }
     // A daemon that just started, or is stopped, knows none; and those of other projects are agents too.

@@ -44,7 +44,7 @@ impl Inside {
         let mut reached = Inside { directory, path: PathBuf::new() };
         for part in below.components() {
             let Component::Normal(name) = part else {
-                return Err(refused(below, "does not lead straight into the worktree"));
+                return Err(refused(below, "is not a plain path inside the worktree"));
             };
             if makes {
                 match rustix::fs::mkdirat(&reached.directory, name, Mode::from(0o777)) {
@@ -128,7 +128,9 @@ impl Inside {
         let path = self.path.join(name);
         let found = rustix::fs::statat(&self.directory, name, AtFlags::SYMLINK_NOFOLLOW);
         match found.map(|found| FileType::from_raw_mode(found.st_mode)) {
-            Ok(FileType::Symlink) => refused(&path, "is a link, and links are not followed; put the real one there"),
+            Ok(FileType::Symlink) => {
+                refused(&path, "is a link, and links are not followed; replace it with its target")
+            }
             _ if matches!(error, Errno::NOTDIR | Errno::LOOP | Errno::NXIO) => refused(&path, otherwise),
             _ => error.into(),
         }
@@ -140,7 +142,7 @@ fn single(name: &Path) -> io::Result<&Path> {
     let mut parts = name.components();
     match (parts.next(), parts.next()) {
         (Some(Component::Normal(only)), None) if only == name.as_os_str() => Ok(name),
-        _ => Err(refused(name, "is not the name of a file")),
+        _ => Err(refused(name, "is not a file name")),
     }
 }
 
@@ -170,10 +172,10 @@ mod tests {
             }
         }
         let said = Inside::open(&root, Path::new("a/link")).unwrap_err().to_string();
-        assert_eq!(said, "a/link is a link, and links are not followed; put the real one there");
+        assert_eq!(said, "a/link is a link, and links are not followed; replace it with its target");
         let inside = Inside::open(&root, Path::new("a")).unwrap();
         let said = inside.read(Path::new("file"), 100).unwrap_err().to_string();
-        assert_eq!(said, "a/file is a link, and links are not followed; put the real one there");
+        assert_eq!(said, "a/file is a link, and links are not followed; replace it with its target");
         for name in ["../outside/secret", "link/secret", "..", "/etc/hostname", "file/"] {
             inside.read(Path::new(name), 100).unwrap_err();
             inside.replace(Path::new(name), b"x").unwrap_err();

@@ -25,25 +25,27 @@ pub enum ConfigError {
     #[error("read {}: {source}; make it a text file that you can read, or move it away", shown(path))]
     Read { path: PathBuf, source: io::Error },
     #[error(
-        "{} belongs to user {owner}, not to you (user {}): refused, because whoever wrote it would decide for you; move it \
-         away, or take it over with chown. If HOME or XDG_CONFIG_HOME is another user's, set it to a directory of your own",
+        "{} belongs to user {owner}, not to you (user {}), so its author could configure hob for you. Move it away, \
+         or change its owner with chown. If HOME or XDG_CONFIG_HOME belongs to another user, set it to your own \
+         directory",
         shown(path),
         owner::current_user()
     )]
     NotMine { path: PathBuf, owner: u32 },
     #[error(
-        "{}: {foreign}, who could put another file in its place: refused, because whoever did would decide for you; set HOME or \
-         XDG_CONFIG_HOME to a directory of your own",
+        "{}: {foreign}, who could replace the file and so configure hob for you. Set HOME or XDG_CONFIG_HOME to your \
+         own directory",
         shown(path)
     )]
     ForeignPlace { path: PathBuf, foreign: owner::Foreign },
     #[error(
-        "{} is a link that leads out of the project, to {}; nothing of that is read: put a file in its place, or link to one inside of the project",
+        "{} is a link out of the project, to {}, and is not read; replace it with a file, or with a link inside the \
+         project",
         shown(path),
         shown(to)
     )]
     LeadsOut { path: PathBuf, to: PathBuf },
-    #[error("{} has more than {FILE_MAX} bytes; no configuration is that long, so move it away", shown(path))]
+    #[error("{} is larger than {FILE_MAX} bytes, the limit for a configuration file; move it away", shown(path))]
     TooLong { path: PathBuf },
     #[error("{}: {why}", shown(path))]
     Refused { path: PathBuf, why: String },

@@ -73,12 +73,12 @@ pub fn hand_over(command: &mut Command, keep: Keep) -> io::Result<()> {
     };
     let mut secrets: BTreeMap<String, String> = with(is_address).collect();
     if let Some((name, value)) = secrets.iter().find(|(_, value)| value.len() > SECRET_MAX) {
-        let why = format!("{name} has {} bytes, which no address has; correct it or unset it", value.len());
+        let why = format!("{name} is too long for an address ({} bytes); correct it or unset it", value.len());
         return Err(io::Error::other(why));
     }
     let mut text = serde_json::to_vec(&secrets)?;
     if text.len() as u64 > PIPE_MAX {
-        return Err(io::Error::other("there are too many variables HOB_…_DATABASE; unset those that are not needed"));
+        return Err(io::Error::other("too many variables HOB_…_DATABASE; unset those that are not needed"));
     }
     // A machine may have many keys for other programs: keys that do not fit are dropped.
     for (name, value) in with(is_key).filter(|(_, value)| value.len() <= SECRET_MAX) {

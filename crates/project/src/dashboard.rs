@@ -318,11 +318,11 @@ impl Room {
             Room::Now => "Nothing waits for you.",
             Room::Agents => "No agent is connected. `hob init` sets one up.",
             Room::Sessions => "No session. `hob eval 'print(1)'` starts one.",
-            Room::Mail => "No mail. `w` in `hob top` writes to agents, and so does `hob send`.",
-            Room::Questions => "No open question. Agents ask with confirm_action and its siblings.",
-            Room::Activity => "No call yet in this life of the daemon.",
-            Room::Work => "No worktree with work is known.",
-            Room::Nodes => "No node. A prompt file in `nodes/` defines one.",
+            Room::Mail => "No mail. Write to agents with `w` in `hob top` or with `hob send`.",
+            Room::Questions => "No open question. Agents ask with confirm_action, select_option and request_guidance.",
+            Room::Activity => "No call since the daemon started.",
+            Room::Work => "No worktree has unfinished work.",
+            Room::Nodes => "No nodes. Create one with `hob node new NAME`.",
         }
     }
 }

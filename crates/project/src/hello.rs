@@ -200,8 +200,8 @@ impl HelloAck {
             std::process::id(),
             match (theirs > PROTOCOL, &busy) {
                 (false, _) => "install the newer hob for the caller too, then restart the agent".to_owned(),
-                (true, Some(busy)) => format!("it is kept by {busy}; end it with `hob stop` when that may be lost"),
-                (true, None) => "nothing keeps it; end it with `hob stop`".to_owned(),
+                (true, Some(busy)) => format!("it still runs {busy}; when that may be lost, end it with `hob stop`"),
+                (true, None) => "it is idle; end it with `hob stop`".to_owned(),
             }
         );
         HelloAck { busy, making_room, ..HelloAck::refused(error, life) }

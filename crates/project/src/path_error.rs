@@ -15,27 +15,27 @@ pub enum PathError {
     #[error("create {}: {source}; check that the directory above it is writable and the disk not full", shown(path))]
     Create { path: PathBuf, source: io::Error },
     #[error(
-        "{} is not a private directory of this user (a link, another owner, or open to others); move it away, or set XDG_RUNTIME_DIR and XDG_STATE_HOME to directories of your own",
+        "{} is not a private directory of this user (it is a link, has another owner, or is accessible to others); \
+         move it away, or set XDG_RUNTIME_DIR and XDG_STATE_HOME to your own directories",
         shown(path)
     )]
     NotPrivate { path: PathBuf },
-    #[error(
-        "{foreign}, and the state of projects lies there: refused, because whoever owns it could put other files in their \
-         place; set {variable} to a directory of your own"
-    )]
+    #[error("{foreign}, who could replace the state of your projects there; set {variable} to your own directory")]
     Foreign { foreign: owner::Foreign, variable: &'static str },
     #[error(
-        "the state of this project (mail, logs) is in {}, and that is not there; the link {} leads to it. Bring the disk \
-         back that it is on; or, if it is gone for good, delete the link, and the project begins anew",
+        "the state directory {} of this project (mail, logs) is missing; the link {} points to it. Mount its disk \
+         again. If the state is lost, delete the link to start with an empty state",
         shown(target),
         shown(link)
     )]
     Gone { link: PathBuf, target: PathBuf },
     #[error(
-        "{} is still in use by the daemon that served this project, or this path, before a directory was moved; it stops once any `hob` command starts a daemon here; or run `kill` with the process id in its file `lock`",
+        "{} is still in use by a daemon that was started before a directory was moved. It stops when a `hob` command \
+         starts a daemon here; or run `kill` with the process id in its file `lock`",
         shown(path)
     )]
     InUse { path: PathBuf },
-    #[error("the socket path {} has {} bytes and at most {SOCKET_PATH_MAX} fit; set XDG_RUNTIME_DIR (or TMPDIR) to a shorter directory of your own", shown(path), path.as_os_str().len())]
+    #[error("the socket path {} has {} bytes, more than the limit of {SOCKET_PATH_MAX}; set XDG_RUNTIME_DIR (or \
+             TMPDIR) to a shorter path", shown(path), path.as_os_str().len())]
     TooLong { path: PathBuf },
 }

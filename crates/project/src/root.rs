@@ -48,21 +48,20 @@ pub enum FindError {
     #[error("project root {} is not a directory; name a directory with --project DIR or HOB_PROJECT", shown(path))]
     NotADirectory { path: PathBuf },
     #[error(
-        "project root {} belongs to user {owner}, not to you (user {me}): refused, because whoever owns it could \
-         make hob run things as you; start hob and the agent as that user (`sudo -u '#{owner}' …`, in a container \
-         `--user {owner}`), or name a directory of your own with --project DIR",
+        "project root {} belongs to user {owner}, not to you (user {me}), so its owner could make hob run programs as \
+         you. Start hob and the agent as that user (`sudo -u '#{owner}' …`, in a container `--user {owner}`), or name \
+         your own directory with --project DIR",
         shown(path)
     )]
     ForeignOwner { path: PathBuf, owner: u32, me: u32 },
     #[error(
-        "{} is no project: hob takes no home, no temporary directory and nothing above them for one, since all that lies \
-         below would share its sessions and mail. Go into your project's directory (`cd DIR`); any other directory will do, \
-         also an empty one. To use this one all the same: --project DIR, or HOB_PROJECT",
+        "{} cannot be a project: it is a home or temporary directory, or contains one. Change to your project's \
+         directory (`cd DIR`), or use this one with `--project DIR` or HOB_PROJECT",
         shown(path)
     )]
     Shared { path: PathBuf },
     #[error(
-        "project root {} is not valid UTF-8; move the project to a path that is, or name another with --project DIR",
+        "project root {} is not valid UTF-8; rename its path, or name another directory with --project DIR",
         shown(path)
     )]
     NotUtf8 { path: PathBuf },
@@ -274,7 +273,7 @@ mod tests {
         }
         assert!(shared(&[]).contains(Path::new("/")));
         let refused = find(None, None, Path::new("/")).unwrap_err().to_string();
-        assert!(refused.starts_with("/ is no project") && refused.contains("--project DIR"), "{refused}");
+        assert!(refused.starts_with("/ cannot be a project") && refused.contains("--project DIR"), "{refused}");
     }
 
     #[test]

@@ -17,22 +17,21 @@ use crate::{Lock, PathError, Project, owner, runtime_dir, stale_files};
 pub enum SocketError {
     #[error(transparent)]
     Path(#[from] PathError),
-    #[error(
-        "something answers at {} without holding the project's lock; end that process, or remove the file",
-        shown(path)
-    )]
+    #[error("a process listens at {} without the project's lock; end that process, or remove the file", shown(path))]
     InUse { path: PathBuf },
     #[error("bind {}: {source}; check that the directory is writable and the disk not full", shown(path))]
     Bind { path: PathBuf, source: io::Error },
-    #[error("connect {}: {source}; check that the file and its directory are yours", shown(path))]
+    #[error("connect {}: {source}; check that you own the file and its directory", shown(path))]
     Connect { path: PathBuf, source: io::Error },
     #[error(
-        "this process may not connect to the daemon's socket {} ({source}): it is probably in an agent's sandbox, which keeps          commands from sockets",
+        "this process may not connect to the daemon's socket {} ({source}): it is probably in an agent's sandbox, \
+         which blocks sockets",
         shown(path)
     )]
     Sandboxed { path: PathBuf, source: io::Error },
     #[error(
-        "the socket {} is served by user {uid}, not by you: refused; remove the file, or set XDG_RUNTIME_DIR to a directory of your own",
+        "the socket {} belongs to a process of user {uid}, not to yours; remove the file, or set XDG_RUNTIME_DIR to \
+         your own directory",
         shown(path)
     )]
     ForeignPeer { path: PathBuf, uid: u32 },

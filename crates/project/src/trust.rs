@@ -23,13 +23,13 @@ use crate::{owner, private, user_config, visible};
 pub enum TrustError {
     #[error(transparent)]
     Config(#[from] ConfigError),
-    #[error("neither XDG_CONFIG_HOME nor HOME is set, so there is no place for grants; set HOME")]
+    #[error("neither XDG_CONFIG_HOME nor HOME is set, so hob cannot store grants; set HOME")]
     NoPlace,
-    #[error("write {}: {source}; check that the directory is yours and the disk not full", visible::path(path))]
+    #[error("write {}: {source}; check that you own the directory and that the disk is not full", visible::path(path))]
     Write { path: PathBuf, source: io::Error },
     #[error(
-        "the file system of {} tells neither when a directory was made nor a number of its own, so a grant would hold for \
-         whatever is mounted there next; move the project to another disk, or put the settings into your own config.toml",
+        "the file system of {} reports neither creation times nor an id, so a grant would also apply to another disk \
+         mounted there. Move the project to another disk, or put the settings into your own config.toml",
         visible::path(root)
     )]
     Uncertain { root: PathBuf },

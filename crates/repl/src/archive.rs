@@ -57,7 +57,9 @@ impl Archive {
 
     fn reopened(&self, place: &Path) -> Option<OutputLog> {
         OutputLog::reopen(place, self.limits.clone())
-            .inspect_err(|error| tracing::warn!(path = %place.display(), %error, "go on with the output of a session"))
+            .inspect_err(
+                |error| tracing::warn!(path = %place.display(), %error, "cannot continue the output of a session"),
+            )
             .ok()
     }
 

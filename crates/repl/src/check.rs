@@ -124,7 +124,7 @@ pub(crate) async fn run(spec: SessionSpec, samples: &Samples, interrupts: u64) -
         rows.push(exits(&session, samples.exit.as_deref()).await);
     }
     let version = session.info().version;
-    session.stop("the check is over").await;
+    session.stop("the check has ended").await;
     (version, rows)
 }
 
@@ -179,7 +179,7 @@ async fn started(session: &Handle) -> Row {
             let version = info.version.unwrap_or_else(|| "of an unknown version".to_owned());
             report("start", true, format!("{} {version}", info.called))
         }
-        _ => failed("start", info.reason.unwrap_or_else(|| "no prompt came in time".to_owned())),
+        _ => failed("start", info.reason.unwrap_or_else(|| "no prompt before the timeout".to_owned())),
     }
 }
 
@@ -250,7 +250,7 @@ async fn stops(session: &Handle, endless: &[String], value: Option<&[String; 2]>
             Err(error) => return failed(what, error.to_string()),
         };
         if begun.status.is_final() {
-            return failed(what, format!("{endless:?} ended by itself: {}", describe(&begun)));
+            return failed(what, format!("{endless:?} ended without an interrupt: {}", describe(&begun)));
         }
         let report = match session.interrupt(1000).await {
             Ok(report) => report,
@@ -258,12 +258,12 @@ async fn stops(session: &Handle, endless: &[String], value: Option<&[String; 2]>
         };
         longest = longest.max(report.took);
         if report.outcome != InterruptOutcome::Interrupted {
-            return failed(what, format!("number {} of {endless:?}: {:?}", n + 1, report.outcome));
+            return failed(what, format!("interrupt {} of {endless:?}: {:?}", n + 1, report.outcome));
         }
         match eval(session, code).await {
             Ok(result) if is_as_given(&result, expected) => {}
-            Ok(result) => return failed(what, format!("after number {}: {}", n + 1, describe(&result))),
-            Err(error) => return failed(what, format!("after number {}: {error}", n + 1)),
+            Ok(result) => return failed(what, format!("after interrupt {}: {}", n + 1, describe(&result))),
+            Err(error) => return failed(what, format!("after interrupt {}: {error}", n + 1)),
         }
     }
     report(

@@ -12,15 +12,15 @@ use crate::session::{HOB_ENDS, SessionError, SessionInfo, StartError};
 /// Reasons why a session is unavailable.
 #[derive(Debug, thiserror::Error)]
 pub enum ReplError {
-    #[error("there is no session {session:?} in this worktree")]
+    #[error("unknown session {session:?} in this worktree")]
     Unknown { session: String, known: Vec<String> },
-    #[error("no session of this worktree knows evaluation {eval}")]
+    #[error("unknown evaluation {eval} in this worktree")]
     UnknownEval { eval: u64 },
     #[error("{}", earlier_daemon(*eval, session.as_deref(), *ended))]
     EarlierDaemon { eval: u64, session: Option<String>, ended: bool },
     #[error("{}", message(.0))]
     NotStarted(Box<SessionInfo>),
-    #[error("session {session:?} is just being started or ended by another call")]
+    #[error("another call is starting or ending session {session:?}")]
     Busy { session: String },
     #[error("session {session:?} belongs to another worktree, {}", worktree.display())]
     Elsewhere { session: String, worktree: PathBuf },
@@ -30,9 +30,7 @@ pub enum ReplError {
     TooMany { limit: usize },
     #[error("session {session:?} is already running, with {runs}")]
     OtherRuns { session: String, runs: String },
-    #[error(
-        "this comes from code of a session, and sessions here have a sandbox, which the code could leave through hob"
-    )]
+    #[error("refused: the call comes from code of a sandboxed session, which could leave its sandbox through hob")]
     FromSandbox,
     #[error("the directory {} does not exist", path.display())]
     NoDirectory { path: PathBuf },
@@ -62,11 +60,11 @@ impl ReplError {
                 vec!["Name a `session` to wait for its last evaluation; repl_list lists the sessions.".to_owned()]
             }
             ReplError::EarlierDaemon { eval, session: Some(session), .. } => vec![
-                format!("repl_read with `session` {session:?} and `eval` {eval} has its output."),
+                format!("Call repl_read with `session` {session:?} and `eval` {eval} for its output."),
                 "Evaluate it again with repl_eval if that is safe.".to_owned(),
             ],
             ReplError::EarlierDaemon { session: None, .. } => {
-                vec!["repl_read without `eval` has the remaining output of a session.".to_owned()]
+                vec!["Call repl_read without `eval` for the remaining output of a session.".to_owned()]
             }
             ReplError::NotStarted(info) => hints(info),
             ReplError::Busy { .. } => vec!["Call again in a moment.".to_owned()],
@@ -81,7 +79,7 @@ impl ReplError {
             ReplError::OtherRuns { session, .. } => vec![format!(
                 "Give another name in `session`, leave `profile` and `command` out to use this one, or end it first: repl_stop {{\"session\": {session:?}}}."
             )],
-            ReplError::FromSandbox => vec!["Evaluate it from outside of the session.".to_owned()],
+            ReplError::FromSandbox => vec!["Make the call from outside of the session.".to_owned()],
             ReplError::NoDirectory { .. } => vec!["Give a directory that exists in `cwd`.".to_owned()],
             ReplError::Packages { packages, .. } => {
                 let first = packages.first().map_or(String::new(), |package| package.display().to_string());
@@ -91,7 +89,7 @@ impl ReplError {
                 ]
             }
             ReplError::UnknownProgram { .. } => {
-                vec!["Name the `profile` that speaks to it too: ghci, cabal, stack, python, node or bash.".to_owned()]
+                vec!["Also give the `profile` that drives it: ghci, cabal, stack, python, node or bash.".to_owned()]
             }
             ReplError::Profile(error) => error.hints(),
             ReplError::Start { source: StartError::Spawn(SpawnError::Cwd { .. }), .. } => {
@@ -140,17 +138,17 @@ fn session_hints(error: &SessionError) -> Vec<String> {
         }
         // The daemon exits and closes its connections.
         SessionError::Ended { reason, .. } if reason == HOB_ENDS => {
-            "Call again in a moment: that starts a new daemon, and repl_eval a new session.".to_owned()
+            "Call repl_eval again in a moment: it starts a new daemon and a new session.".to_owned()
         }
         SessionError::Ended { .. } => "repl_restart starts it again; repl_read still has its output.".to_owned(),
         SessionError::UnknownEval { .. } => {
             "Leave `eval` out for the last one; repl_read may still have its output.".to_owned()
         }
         SessionError::NotRunning { status, runs: Some(runs), .. } if status.is_final() => {
-            format!("Give `eval` {runs} if that one is meant.")
+            format!("To use the running evaluation, give `eval` {runs}.")
         }
         SessionError::NotRunning { eval, status, .. } if status.is_final() => {
-            format!("repl_wait with `eval` {eval} has its result.")
+            format!("Call repl_wait with `eval` {eval} for its result.")
         }
         SessionError::NotRunning { eval, .. } => format!("repl_wait with `eval` {eval} waits for it."),
         SessionError::NothingYet { .. } => "Evaluate something with repl_eval.".to_owned(),

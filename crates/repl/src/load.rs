@@ -60,8 +60,8 @@ impl LoadRecord {
         let error = error.map_or_else(|| self.summary.trim_end_matches('.').to_owned(), Diagnostic::summary);
         let arguments = arguments(session);
         Some(format!(
-            "The last load failed: {error}. Correct that, and repl_reload{arguments} loads it; repl_diagnostics{arguments} has \
-             every message."
+            "The last load failed: {error}. Correct it and call repl_reload{arguments}; repl_diagnostics{arguments} \
+             lists all messages."
         ))
     }
 

@@ -26,10 +26,7 @@ pub(crate) fn message(info: &SessionInfo) -> String {
     if has_no_list(info) {
         // cabal prints the same nine lines at each attempt: the hints explain them.
         let why = download_error(said).map(|why| format!(" ({why})")).unwrap_or_default();
-        return format!(
-            "{} did not start: cabal has no list of packages here and could not download one{why}.",
-            info.called
-        );
+        return format!("{} did not start: cabal has no package list and could not download one{why}.", info.called);
     }
     let line = if said.is_empty() { "" } else { "\n" };
     // This comes before cabal's own five lines about it.
@@ -40,12 +37,12 @@ pub(crate) fn message(info: &SessionInfo) -> String {
 pub(crate) fn hints(info: &SessionInfo) -> Vec<String> {
     if has_no_list(info) {
         return vec![
-            "Where there is a network, run `cabal update` once (a proxy goes into `env` of repl_start, as http_proxy)."
+            "With a network connection, run `cabal update` once (set a proxy as http_proxy in `env` of repl_start)."
                 .to_owned(),
             format!(
-                "Without one, cabal keeps to the packages that GHC has if its configuration is empty: `: > {}` empties it (cabal \
-                 wrote its defaults there; keep a copy of one of your own). Or start GHCi itself: repl_start \
-                 {{\"profile\": \"ghci\"}}.",
+                "Without a network connection, empty cabal's configuration with `: > {}` (first copy it if you edited \
+                 it); cabal then uses only the packages of GHC. Or start GHCi itself: repl_start {{\"profile\": \
+                 \"ghci\"}}.",
                 configuration(&info.banner)
             ),
         ];
@@ -68,7 +65,7 @@ fn unknown_component(info: &SessionInfo) -> Option<String> {
     }
     let near = nearest(asked, names.iter().copied()).map(|near| format!(" Did you mean {near:?}?"));
     let asked = project::visible(asked);
-    Some(format!("There is no component `{asked}`; there are: {}.{}", names.join(", "), near.unwrap_or_default()))
+    Some(format!("Unknown component `{asked}`; available: {}.{}", names.join(", "), near.unwrap_or_default()))
 }
 
 /// Returns true if cabal ended because it has no list of packages.

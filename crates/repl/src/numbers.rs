@@ -40,7 +40,7 @@ impl EvalNumbers {
             Ok(text) => text.trim().parse().ok().filter(|next| *next < u64::MAX / 2),
             Err(error) if error.kind() == io::ErrorKind::NotFound => None,
             Err(error) => {
-                tracing::warn!(path = %file.display(), %error, "read where the evaluations' numbers go on");
+                tracing::warn!(path = %file.display(), %error, "cannot read the last evaluation number");
                 None
             }
         });
@@ -95,7 +95,7 @@ impl EvalNumbers {
             std::os::unix::fs::FileExt::write_all_at(&open, format!("{next:020}\n").as_bytes(), 0)
         };
         if let Err(error) = write() {
-            tracing::warn!(path = %file.display(), %error, "keep where the evaluations' numbers go on");
+            tracing::warn!(path = %file.display(), %error, "cannot store the last evaluation number");
         }
     }
 }

@@ -69,7 +69,7 @@ pub(crate) fn launch(profiles: &Profiles, caller: &Caller, request: LaunchReques
     let command = match &request.component {
         Some(component) if request.command.is_none() => Some(with_component(profile, component)?),
         Some(_) => {
-            let why = "a `command` is given, which chooses its own".to_owned();
+            let why = "`command` is given and selects its own component".to_owned();
             return Err(ProfileError::NoComponent { why }.into());
         }
         None => python.command,

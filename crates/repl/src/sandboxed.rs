@@ -24,11 +24,12 @@ const TEMPORARY: [&str; 3] = ["TMPDIR", "TMP", "TEMP"];
 pub(crate) fn note(support: Support) -> String {
     let gaps = support.gaps();
     if !support.is_any() {
-        return format!("NOT in a sandbox, although `sandbox` asks for one: {}.", gaps.join(", "));
+        return format!("NOT in a sandbox, although `sandbox` requires one: {}.", gaps.join(", "));
     }
     if !gaps.is_empty() {
         return format!(
-            "In a sandbox that this kernel enforces in part: it writes only in the worktree and its own TMPDIR, but {}.",
+            "In a sandbox that this kernel only partly enforces: it writes only in the worktree and its own TMPDIR, \
+             but {}.",
             gaps.join(" and ")
         );
     }
@@ -75,13 +76,13 @@ pub fn trial() -> (bool, String) {
     let support = Support::ask();
     let gaps = support.gaps().join(" and ");
     if !support.is_any() {
-        return (false, format!("does not hold here: {gaps}"));
+        return (false, format!("not enforced here: {gaps}"));
     }
     match is_held() {
-        Ok(true) if gaps.is_empty() => (true, "holds here: no writes elsewhere, no TCP connections".to_owned()),
-        Ok(true) => (false, format!("holds here in part: no writes elsewhere, but {gaps}")),
-        Ok(false) => (false, "does not hold here: a program in it wrote elsewhere".to_owned()),
-        Err(error) => (false, format!("cannot be tried: {error}")),
+        Ok(true) if gaps.is_empty() => (true, "enforced here: no writes elsewhere, no TCP connections".to_owned()),
+        Ok(true) => (false, format!("partly enforced here: no writes elsewhere, but {gaps}")),
+        Ok(false) => (false, "not enforced here: a program in the sandbox wrote elsewhere".to_owned()),
+        Err(error) => (false, format!("cannot be tested: {error}")),
     }
 }
 

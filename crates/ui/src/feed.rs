@@ -49,7 +49,7 @@ fn follow_connection(mut control: Control, tell: &mut impl FnMut(Result<Snapshot
     loop {
         let snapshot = match control.request(NEXT, params, |_, _| {}).map(Snapshot::deserialize) {
             Ok(Ok(snapshot)) => snapshot,
-            Ok(Err(error)) => return Some(format!("the daemon is of another version ({error}): run `hob stop`")),
+            Ok(Err(error)) => return Some(format!("the daemon has another version ({error}): run `hob stop`")),
             Err(error) => return Some(reason(error)),
         };
         params = json!({"life": snapshot.life, "number": snapshot.number, "wait_ms": WAIT.as_millis() as u64});
@@ -62,7 +62,7 @@ fn follow_connection(mut control: Control, tell: &mut impl FnMut(Result<Snapshot
 fn reason(error: ControlError) -> String {
     match error {
         ControlError::Lost { .. } => NONE_RUNS.to_owned(),
-        error => format!("{error}: if the daemon is of another version, run `hob stop`"),
+        error => format!("{error}: if the daemon has another version, run `hob stop`"),
     }
 }
 
@@ -91,7 +91,7 @@ pub(crate) fn request(project: &Project, method: &str, params: Value) -> Result<
 
 fn connect(project: &Project, cwd: &Path) -> Result<Control, String> {
     let control = Control::connect(project, &Control::hello(project, cwd)).map_err(|error| error.to_string())?;
-    control.ok_or_else(|| "no daemon runs".to_owned())
+    control.ok_or_else(|| "no daemon is running".to_owned())
 }
 
 /// Returns the outcome of an action in a sentence: the line in brackets of a tool's text, or its last line.

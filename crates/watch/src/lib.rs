@@ -63,20 +63,20 @@ pub enum StartError {
     Root { root: PathBuf, source: io::Error },
     #[error("cannot watch {root:?}: it is not a directory")]
     NoDirectory { root: PathBuf },
-    #[error("no thread to watch {root:?} with")]
+    #[error("cannot start a watcher thread for {root:?}")]
     Thread { root: PathBuf, source: io::Error },
-    #[error("the watcher ended while it began")]
+    #[error("the watcher ended during its start")]
     Ended,
 }
 
 /// Reasons why earlier changes may be missing from the batches.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SyncError {
-    #[error("what changed is not known after {after:?}; the disk is slow or the tree is large")]
+    #[error("the changes are still unknown after {after:?}; the disk is slow or the tree is large")]
     TimedOut { after: Duration },
-    #[error("the tree has more than {limit} paths, and the rest is not seen; ignore what need not be in .gitignore")]
+    #[error("the tree has more than {limit} paths, and the rest is not watched; exclude paths in .gitignore")]
     MaxEntries { limit: usize },
-    #[error("a directory could not be read just now; it is tried again")]
+    #[error("cannot read a directory; hob will retry")]
     Unfinished,
     #[error("the watcher ended")]
     Ended,

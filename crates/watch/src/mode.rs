@@ -44,22 +44,19 @@ impl fmt::Display for Mode {
 impl fmt::Display for PollReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Requested => f.write_str("asked for"),
+            Self::Requested => f.write_str("requested"),
             Self::NoRoot => f.write_str("the root directory cannot be opened"),
             Self::FileSystem { name, path } if path.as_os_str().is_empty() => {
-                write!(f, "the root is on {name}, where inotify does not see what others change")
+                write!(f, "the root is on {name}, where inotify does not report changes by other machines")
             }
             Self::FileSystem { name, path } => {
-                write!(f, "{path:?} is on {name}, where inotify does not see what others change")
+                write!(f, "{path:?} is on {name}, where inotify does not report changes by other machines")
             }
             Self::MaxWatches { limit } => {
-                write!(f, "more than {limit} directories; ignore what need not be watched in .gitignore")
+                write!(f, "more than {limit} directories; exclude directories in .gitignore")
             }
             Self::MaxEntries { limit } => {
-                write!(
-                    f,
-                    "more than {limit} paths, of which the rest is not seen; ignore what need not be in .gitignore"
-                )
+                write!(f, "more than {limit} paths, and the rest is not watched; exclude paths in .gitignore")
             }
             Self::System => f.write_str("this system has no inotify"),
             Self::KernelWatches => {

@@ -30,7 +30,7 @@ impl EventLoop {
                     self.unreadable.insert(dir);
                 }
                 Err(Failure::Unknown(errno)) => {
-                    tracing::warn!(?dir, %errno, "a directory cannot be read; it is tried again");
+                    tracing::warn!(?dir, %errno, "cannot read a directory; hob will retry");
                     self.tree.keep_below(&dir);
                     self.is_unfinished = true;
                 }

@@ -130,9 +130,8 @@ fn unfinished(git: &Git) -> Vec<String> {
     }
     match (git.unpushed.unwrap_or_default(), git.detached, &git.upstream) {
         (0, ..) => {}
-        (count, true, _) => {
-            lines.push(format!("{}, and no branch holds them: `git switch -c NAME`", counted(count, "unpushed commit")))
-        }
+        (count, true, _) => lines
+            .push(format!("{}, and no branch contains them: `git switch -c NAME`", counted(count, "unpushed commit"))),
         (count, false, Some(_)) => lines.push(format!("{}: `git push`", counted(count, "unpushed commit"))),
         (count, false, None) => {
             lines.push(format!("{}: `git push --set-upstream REMOTE HEAD`", counted(count, "unpushed commit")));

@@ -28,7 +28,7 @@ pub async fn changed_lines(
         "staged" => vec!["--cached", "HEAD"],
         commits => match commits.split_once("..") {
             Some((base, head)) if is_commit(base) && is_commit(head) => vec![base, head],
-            _ => return Err(format!("`diff` is `working`, `staged` or `BASE..HEAD`, not `{diff}`")),
+            _ => return Err(format!("invalid `diff` `{diff}`; use `working`, `staged` or `BASE..HEAD`")),
         },
     };
     let fixed =
@@ -36,7 +36,7 @@ pub async fn changed_lines(
     let prefixes = ["--src-prefix=a/", "--dst-prefix=b/"];
     let args: Vec<&str> = fixed.into_iter().chain(prefixes).chain(range).chain(["--"]).collect();
     let runner = Runner { directory: worktree, env };
-    let why = |no: crate::run::NoAnswer| no.0.detail.unwrap_or_else(|| "git does not answer".to_owned());
+    let why = |no: crate::run::NoAnswer| no.0.detail.unwrap_or_else(|| "git did not answer".to_owned());
     let repository = runner.repository().await.map_err(why)?;
     let reader = runner.reader(&repository).map_err(why)?;
     let unread = |no| format!("git cannot read the diff: {}", why(no).trim_start_matches("fatal: "));

@@ -100,14 +100,14 @@ fn pull(then: Option<&Pull>, now: Option<&Pull>) -> Vec<String> {
         said.push((if now.draft { "it is a draft again" } else { "it is no longer a draft" }).to_owned());
     }
     if then.base != now.base {
-        said.push(format!("it goes into {}", visible(&now.base)));
+        said.push(format!("its base is now {}", visible(&now.base)));
     }
     if then.review != now.review {
         said.push(rendering::review(now.review).unwrap_or("the review was dismissed").to_owned());
     }
     let checks = |pull: &Pull| pull.checks.as_ref().map(|checks| (checks.word(), checks.failing.clone()));
     if checks(then) != checks(now) {
-        said.push(now.checks.as_ref().map_or_else(|| "it has no checks any more".to_owned(), rendering::checks));
+        said.push(now.checks.as_ref().map_or_else(|| "it no longer has checks".to_owned(), rendering::checks));
     }
     let more = |then: u64, now: u64, what: &str| (now > then).then(|| format!("{} more", counted(now - then, what)));
     said.extend(more(then.reviews, now.reviews, "review"));
@@ -150,7 +150,7 @@ fn issue(then: Option<&Issue>, now: Option<&Issue>) -> Vec<String> {
     if then.dependencies != now.dependencies {
         let blockers: Vec<String> = now.blockers().map(|blocker| visible(&blocker.id)).collect();
         said.push(if blockers.is_empty() {
-            format!("{} is not blocked any more", visible(&now.id))
+            format!("{} is no longer blocked", visible(&now.id))
         } else {
             format!("{} waits for {}", visible(&now.id), blockers.join(", "))
         });

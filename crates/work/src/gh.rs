@@ -140,20 +140,20 @@ fn judge(answer: &Answer, host: &str) -> Result<Value, Source> {
         || message.to_lowercase().contains("rate limit");
     match status {
         200 => {}
-        401 => return Err(logged_out(host, format!("{host} does not accept gh's login"))),
+        401 => return Err(logged_out(host, format!("{host} rejects gh's login"))),
         403 | 429 if status == 429 || is_limited => {
             return Err(limited(host, header("x-ratelimit-reset"), header("retry-after")));
         }
         _ => {
             let message = error_suffix(message);
             let (state, next) = match status {
-                500.. => (State::Failed, "Call again later; https://www.githubstatus.com tells of outages."),
+                500.. => (State::Failed, "Call again later; https://www.githubstatus.com reports outages."),
                 _ => (State::Failed, "`gh auth status` shows your login and its scopes."),
             };
             return Err(Source::missing(state, format!("{host} answered HTTP {status}{message}"), Some(next)));
         }
     }
-    let next = Some("`gh api user` shows what answers there.");
+    let next = Some("`gh api user` shows what the server answers.");
     let Some(mut body) = parsed else {
         return Err(Source::missing(State::Failed, format!("{host} sent a malformed answer"), next));
     };
@@ -163,7 +163,7 @@ fn judge(answer: &Answer, host: &str) -> Result<Value, Source> {
     }
     let message = errors.iter().find_map(|error| error["message"].as_str()).unwrap_or_default();
     if !body["data"].is_object() {
-        let detail = format!("{host} did not answer the question{}", error_suffix(message));
+        let detail = format!("{host} did not answer the query{}", error_suffix(message));
         return Err(Source::missing(State::Failed, detail, next));
     }
     Ok(body["data"].take())

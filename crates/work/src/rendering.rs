@@ -141,7 +141,7 @@ pub(crate) fn worktree(worktree: &Worktree, now_s: u64) -> String {
         }
     }
     line += worktree.locked.as_ref().map_or("", |_| ", locked");
-    line += if worktree.prunable { ", its directory is gone" } else { "" };
+    line += if worktree.prunable { ", its directory is missing" } else { "" };
     if let Some(pull) = &worktree.pull {
         let _ = write!(line, ", pull request {pull}");
     }

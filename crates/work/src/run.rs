@@ -179,7 +179,7 @@ fn of_error(error: &AnswerError) -> Source {
         AnswerError::Late { .. } => Source::missing(
             State::Timeout,
             error.to_string(),
-            Some("Call again: git caches what it has read. `git config core.untrackedCache true` makes it faster."),
+            Some("Call again: git caches its results. `git config core.untrackedCache true` makes it faster."),
         ),
         other => Source::missing(State::Failed, other.to_string(), None),
     }

@@ -110,7 +110,7 @@ impl Work {
         let issue = standing.issue.as_ref().map(|issue| (issue.id.clone(), issue.status.clone()));
         let (checks, issue) = (wanted.sections.pull.then_some(checks), wanted.sections.issue.then_some(issue));
         self.facts.learn(&caller.worktree, &caller.env, of_git, checks, issue);
-        tracing::debug!(took = ?begun.elapsed(), "where the work stands");
+        tracing::debug!(took = ?begun.elapsed(), "state of the work");
         standing
     }
 

@@ -176,7 +176,7 @@ fn question(hob: &Path, dir: &Path) -> Result<()> {
     let said =
         answer.args(words).current_dir(dir).stdin(Stdio::null()).output().context("could not run `hob answer`")?;
     let refusal = String::from_utf8_lossy(&said.stderr);
-    if refusal.contains("an agent must not answer for its person") {
+    if refusal.contains("an agent must not answer for its user") {
         println!(
             "{}\n  (This demonstration was started by an agent, which hob does not take for a person.)",
             refusal.trim_end()

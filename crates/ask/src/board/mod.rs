@@ -139,13 +139,14 @@ pub(crate) enum BoardError {
     #[error("question `{}` is {}", .0.id, .0.status())]
     Closed(Box<Question>),
     #[error(
-        "{QUESTIONS_MAX} questions are open, or their answers wait: have your user answer some first (`hob questions`)"
+        "too many questions are open or have undelivered answers; the limit is {QUESTIONS_MAX}: have your user answer \
+         some first (`hob questions`)"
     )]
     Full,
     /// The content or an attachment cannot be shown.
-    #[error("this cannot be asked: {0}")]
+    #[error("invalid question: {0}")]
     Unshown(String),
-    #[error("it could not be finished: {0}")]
+    #[error("the question could not be completed: {0}")]
     Lost(String),
 }
 
@@ -248,7 +249,9 @@ impl Board {
             // An answer must not apply to words that no person saw.
             if (&same.title, &same.message, &same.form) != (&draft.title, &draft.message, &draft.form) {
                 let title = project::visible(&same.title);
-                return Err(BoardError::Unshown(format!("`key` is that of another question of yours: {title}")));
+                return Err(BoardError::Unshown(format!(
+                    "`key` is already used by another question of yours: {title}"
+                )));
             }
             return Ok(same);
         }
@@ -257,7 +260,7 @@ impl Board {
         }
         let read = attachment::read(draft.attachments, &asker.worktree).map_err(BoardError::Unshown)?;
         let kept = attachment::keep(&self.options.path, &read);
-        kept.map_err(|error| BoardError::Unshown(format!("the picture cannot be kept: {error}")))?;
+        kept.map_err(|error| BoardError::Unshown(format!("cannot store the picture: {error}")))?;
         let id = loop {
             let id = random_id();
             if store.find(&id)?.is_none() {

@@ -37,7 +37,7 @@ impl Board {
         let former: Vec<Question> = questions.filter(is_former).cloned().collect();
         drop(state);
         for question in former.into_iter().filter(|question| !(self.options.is_alive)(&question.asker)) {
-            let reason = "its agent is gone, and another run asks the same".to_owned();
+            let reason = "its agent has ended, and another run asks the same question".to_owned();
             match self.change(&question.id, Event::Withdraw { reason, at_ms: journal::now() }) {
                 Ok(_) | Err(BoardError::Closed(_)) => {}
                 Err(error) => return Err(error),

@@ -39,11 +39,11 @@ impl Options {
     pub(crate) fn checked(self) -> Result<Vec<Choice>, ToolError> {
         let count = self.0.len();
         if !(1..=OPTIONS_MAX).contains(&count) {
-            return Err(ToolError::user(format!("`options`: 1 to {OPTIONS_MAX} are needed, and there are {count}")));
+            return Err(ToolError::user(format!("`options`: expected 1 to {OPTIONS_MAX}, got {count}")));
         }
         let options: Option<Vec<Choice>> = self.0.into_iter().map(OptionArgument::choice).collect();
         let options = options.ok_or_else(|| {
-            ToolError::user("`options`: each is [id, label], or {\"id\": …, \"label\": …, \"help\": …}")
+            ToolError::user("`options`: write each as [id, label], or {\"id\": …, \"label\": …, \"help\": …}")
         })?;
         match options.iter().find(|option| TAKEN.contains(&option.id.as_str())) {
             Some(option) => Err(ToolError::user(format!(

@@ -171,12 +171,12 @@ fn draft(asked: QuestionContent, common: &Common) -> Result<Draft, ToolError> {
         (title, message)
     };
     if message.len() > TEXT_MAX {
-        return Err(ToolError::user(format!("the text has {} bytes; at most {TEXT_MAX} are shown", message.len()))
+        return Err(ToolError::user(format!("the text is too long: {} bytes; the limit is {TEXT_MAX}", message.len()))
             .hint("Put the details into a file and name it."));
     }
-    form.validate().map_err(|why| ToolError::user(format!("this cannot be asked: {why}")))?;
+    form.validate().map_err(|why| ToolError::user(format!("invalid question: {why}")))?;
     if common.key.as_deref().is_some_and(|key| key.chars().count() > KEY_MAX) {
-        return Err(ToolError::user(format!("`key` has at most {KEY_MAX} characters")));
+        return Err(ToolError::user(format!("`key` is too long; the limit is {KEY_MAX} characters")));
     }
     let lives = common.expires.as_deref().map_or(Ok(LIVES), parse_lifetime)?;
     let digest = match &common.key {
@@ -205,7 +205,7 @@ fn parse_lifetime(words: &str) -> Result<u64, ToolError> {
     match number.parse::<u64>().ok().and_then(|number| number.checked_mul(unit)) {
         Some(seconds) if (LIVES_AT_LEAST..=LIVES_AT_MOST).contains(&seconds) => Ok(seconds),
         Some(seconds) if seconds > 0 => {
-            Err(ToolError::user(format!("`expires`: a question lives from 1m to 30d, and not {words}")))
+            Err(ToolError::user(format!("`expires`: {words} is out of range; use 1m to 30d")))
         }
         _ => Err(ToolError::user(format!("`expires`: {} is not a valid duration", Value::from(words)))
             .hint("Write a number with s, m, h or d, such as 2h: from 1m to 30d.")),

@@ -163,32 +163,30 @@ impl Form {
     pub fn validate(&self) -> Result<(), String> {
         let fields = &self.0;
         if fields.is_empty() || fields.len() > FIELDS_MAX {
-            return Err(format!("a form has 1 to {FIELDS_MAX} fields, and this has {}", fields.len()));
+            return Err(format!("expected 1 to {FIELDS_MAX} fields, got {}", fields.len()));
         }
         for (at, field) in fields.iter().enumerate() {
             let id = field.id.as_str();
             let is_name = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
             if id.is_empty() || id.len() > 64 || !id.chars().all(is_name) {
-                return Err(format!("field {}: an id has 1 to 64 of A-Z, a-z, 0-9, _, - and .", at + 1));
+                return Err(format!("field {}: invalid id; use 1 to 64 of A-Z, a-z, 0-9, _, - and .", at + 1));
             }
             if fields[..at].iter().any(|other| other.id == id) {
                 return Err(format!("two fields have the id `{id}`"));
             }
             if let Some(word) = secrets::secret_name(field) {
                 return Err(format!(
-                    "`{id}` asks for a secret ({word}): answers are stored and reach the model, so secrets cannot be asked for; \
-                     have the person put it into a file or the environment, and ask whether that is done"
+                    "`{id}` asks for a secret ({word}): answers are stored and reach the model. Have the person put it into a file or the environment, and ask whether that is done"
                 ));
             }
             if field.label.chars().count() > LABEL_MAX {
-                return Err(format!("`{id}`: a label has at most {LABEL_MAX} characters; `help` has room for more"));
+                return Err(format!(
+                    "`{id}`: the label is too long; the limit is {LABEL_MAX} characters, so use `help` for more"
+                ));
             }
             let is_choice = matches!(field.kind, FieldKind::Choice | FieldKind::Multichoice);
             if is_choice && (field.options.is_empty() || field.options.len() > OPTIONS_MAX) {
-                return Err(format!(
-                    "`{id}`: a choice has 1 to {OPTIONS_MAX} options, and this has {}",
-                    field.options.len()
-                ));
+                return Err(format!("`{id}`: expected 1 to {OPTIONS_MAX} options, got {}", field.options.len()));
             }
             if !is_choice && (field.other || !field.options.is_empty()) {
                 return Err(format!("`{id}`: only a choice or a multichoice has options"));
@@ -196,20 +194,21 @@ impl Form {
             for (nth, option) in field.options.iter().enumerate() {
                 let before = &field.options[..nth];
                 if option.id.trim().is_empty() || before.iter().any(|other| other.id == option.id) {
-                    return Err(format!("`{id}`: each option needs an id of its own"));
+                    return Err(format!("`{id}`: each option needs a unique id"));
                 }
                 if [&option.id, &option.label].iter().any(|text| text.chars().count() > LABEL_MAX) {
                     return Err(format!(
-                        "`{id}`: an option's id and its label have at most {LABEL_MAX} characters; `help` has room for more"
+                        "`{id}`: the id or label of an option is too long; the limit is {LABEL_MAX} characters, so \
+                         use `help` for more"
                     ));
                 }
                 // Programs return the id unchanged, so it must not need escaping for display.
                 if visible(&option.id) != option.id {
-                    return Err(format!("`{id}`: an option's id has characters that cannot be seen"));
+                    return Err(format!("`{id}`: the id of an option contains invisible characters"));
                 }
                 if option.id != option.id.trim() || (field.kind == FieldKind::Multichoice && option.id.contains(',')) {
                     return Err(format!(
-                        "`{id}`: an option's id has no blanks around it, and of a multichoice no comma"
+                        "`{id}`: the id of an option must not have blanks around it, nor a comma in a multichoice"
                     ));
                 }
                 // A person could not distinguish such answers.
@@ -220,7 +219,7 @@ impl Form {
                 };
                 let others = field.options.iter().enumerate().filter(|(at, _)| *at != nth);
                 if others.map(|(_, other)| other).any(looks_alike) {
-                    return Err(format!("`{id}`: two options look alike: `{}`", option.label));
+                    return Err(format!("`{id}`: two options look the same: `{}`", option.label));
                 }
             }
             if let (Some(min), Some(max)) = (field.min, field.max)
@@ -229,7 +228,7 @@ impl Form {
                 return Err(format!("`{id}`: min is more than max"));
             }
             if fields.iter().any(|other| other.other && *id == format!("{}_other", other.id)) {
-                return Err(format!("`{id}` is what a dialog calls the other text of a choice: choose another id"));
+                return Err(format!("`{id}` is reserved for the free text of a choice: choose another id"));
             }
             if !field.pattern.is_empty() {
                 if field.kind != FieldKind::Text {
@@ -245,7 +244,7 @@ impl Form {
             if let Some(text) = field.default.as_ref().and_then(Value::as_str)
                 && escaped(text) != text
             {
-                return Err(format!("`{id}`: the default has characters that cannot be seen"));
+                return Err(format!("`{id}`: the default contains invisible characters"));
             }
             if let Some(default) = &field.default
                 && let Err(misfit) = check::value(field, default)
@@ -255,7 +254,7 @@ impl Form {
         }
         let bytes = serde_json::to_string(self).map_or(0, |text| text.len());
         if bytes > TEXT_MAX {
-            return Err(format!("the form has {bytes} bytes; at most {TEXT_MAX} are shown"));
+            return Err(format!("the form is too large: {bytes} bytes; the limit is {TEXT_MAX}"));
         }
         Ok(())
     }
@@ -301,13 +300,13 @@ mod tests {
         ];
         let why: Vec<String> = wrong.into_iter().map(|fields| form(fields).validate().unwrap_err()).collect();
         expect![[r#"
-            a form has 1 to 20 fields, and this has 0
-            field 1: an id has 1 to 64 of A-Z, a-z, 0-9, _, - and .
+            expected 1 to 20 fields, got 0
+            field 1: invalid id; use 1 to 64 of A-Z, a-z, 0-9, _, - and .
             two fields have the id `a`
-            `key` asks for a secret (api key): answers are stored and reach the model, so secrets cannot be asked for; have the person put it into a file or the environment, and ask whether that is done
-            `a`: a choice has 1 to 50 options, and this has 0
+            `key` asks for a secret (api key): answers are stored and reach the model. Have the person put it into a file or the environment, and ask whether that is done
+            `a`: expected 1 to 50 options, got 0
             `a`: only a choice or a multichoice has options
-            `a`: each option needs an id of its own
+            `a`: each option needs a unique id
             `a`: show_if names `b`, which is not an earlier field
             the default of `a`: a whole number is needed
             `a`: only a text has a pattern
@@ -316,15 +315,15 @@ mod tests {
             the default of `a`: it does not match v[0-9]+
             `a`: the pattern is not a valid regular expression (look-around and back-references are not supported)
             `a`: min is more than max
-            `a`: two options look alike: `Yes`
-            `a`: two options look alike: `Same`
-            `a`: an option's id has no blanks around it, and of a multichoice no comma
-            `a`: an option's id has no blanks around it, and of a multichoice no comma
-            `a_other` is what a dialog calls the other text of a choice: choose another id
-            `a`: an option's id has characters that cannot be seen
-            `a`: the default has characters that cannot be seen
-            `a`: a label has at most 200 characters; `help` has room for more
-            `a`: an option's id and its label have at most 200 characters; `help` has room for more"#]]
+            `a`: two options look the same: `Yes`
+            `a`: two options look the same: `Same`
+            `a`: the id of an option must not have blanks around it, nor a comma in a multichoice
+            `a`: the id of an option must not have blanks around it, nor a comma in a multichoice
+            `a_other` is reserved for the free text of a choice: choose another id
+            `a`: the id of an option contains invisible characters
+            `a`: the default contains invisible characters
+            `a`: the label is too long; the limit is 200 characters, so use `help` for more
+            `a`: the id or label of an option is too long; the limit is 200 characters, so use `help` for more"#]]
         .assert_eq(&why.join("\n"));
         for form in [Form::confirm(), Form::guidance(&["x".to_owned()])] {
             form.validate().unwrap();

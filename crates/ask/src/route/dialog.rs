@@ -73,7 +73,7 @@ pub(crate) fn to_dialog(question: &Question, problem: Option<&str>, client: &str
     let schema = json!({"type": "object", "properties": properties, "required": required});
     // A person must know that there is unread text before saying yes.
     if client.contains(FOLDS) && (rest.trim().contains('\n') || rest.trim().chars().count() > LINE) {
-        message.push_str(&format!("\nThere is more than this shows: Ctrl-O, or `hob answer {}`.", question.id));
+        message.push_str(&format!("\nNot everything is shown: press Ctrl-O, or run `hob answer {}`.", question.id));
     }
     message.push_str(&rest);
     Ask::Form { message: project::visible::escaped(&message), schema }
@@ -83,7 +83,7 @@ pub(crate) fn to_dialog(question: &Question, problem: Option<&str>, client: &str
 fn attached(attachment: &Attachment, id: &str) -> String {
     let label = &attachment.label;
     if attachment.kind == AttachmentKind::Picture {
-        return format!("\n\nPicture {label}: `hob answer {id}` tells where it is.");
+        return format!("\n\nPicture {label}: `hob answer {id}` shows its path.");
     }
     let shown: Vec<&str> = attachment.text.lines().take(LINES_MAX).collect();
     let left = attachment.text.lines().count() - shown.len();
@@ -235,7 +235,7 @@ mod tests {
         assert_eq!(said("One.\nTwo.", "cursor"), "Delete the branch?\n\nOne.\nTwo.");
         expect![[r#"
             Delete the branch?
-            There is more than this shows: Ctrl-O, or `hob answer q_1`.
+            Not everything is shown: press Ctrl-O, or run `hob answer q_1`.
 
             One.
             Two."#]]

@@ -61,13 +61,13 @@ pub enum ConnectError {
     Socket(#[from] SocketError),
     #[error("{0}")]
     Refused(String),
-    #[error("the daemon{} does not answer; end it with `kill -KILL{}`, the next call starts a new one", pid_text(*pid, " (pid ", ")"), pid_text(*pid, " ", ""))]
+    #[error("the daemon{} does not answer; end it with `kill -KILL{}`, and the next call starts a new one", pid_text(*pid, " (pid ", ")"), pid_text(*pid, " ", ""))]
     Silent { pid: Option<u32> },
     #[error("the process at the project's socket is not a hob daemon (it sent {said}); end that process")]
     Stranger { said: String },
     #[error("{0}")]
     NotStarted(String),
-    #[error("no daemon could be reached within {}; `hob status` says more, `hob serve` starts one by hand", time(*within))]
+    #[error("no daemon was reachable within {}; check it with `hob status`, or start one with `hob serve`", time(*within))]
     TimedOut { within: Duration },
 }
 

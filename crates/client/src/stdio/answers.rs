@@ -27,7 +27,7 @@ impl LossReason {
     fn of_sessions(&self, rule: Option<&Repeat>, session: Option<&str>) -> String {
         let what = match session {
             Some(session) => format!("The session `{session}`"),
-            None => "Every session that it held".to_owned(),
+            None => "Every session of the daemon".to_owned(),
         };
         let (restarted, reconnected) = match rule {
             Some(Repeat::Unsafe { restarted, reconnected }) => (restarted.as_str(), reconnected.as_str()),
@@ -40,7 +40,7 @@ impl LossReason {
         match self {
             LossReason::Replaced => {
                 let more = more(restarted, "; start it again.");
-                format!("A new daemon runs. {what} ended with the old one{more}")
+                format!("A new daemon is running. {what} ended with the old one{more}")
             }
             LossReason::SameLife => {
                 let more = more(reconnected, ".");
@@ -69,7 +69,8 @@ pub(super) fn may_have_run(out: &mut Vec<u8>, id: &Id, line: &[u8], loss: &LossR
             format!("The input ended before `{name}` was answered: it may have run, and its result is lost.")
         }
         _ => format!(
-            "The hob daemon went away while it had `{name}`: the call may have run, wholly or in part, and its result is lost."
+            "The connection to the hob daemon was lost during `{name}`: the call may have run in full or in part, and \
+             its result is lost."
         ),
     };
     let text = match (loss, advice) {
@@ -115,14 +116,15 @@ pub(super) fn batch(out: &mut Vec<u8>, ids: &[Id], may_have_run: bool, loss: &Lo
 
 fn error(may_have_run: bool, loss: &LossReason) -> build::RpcError {
     let text = match (loss, may_have_run) {
-        (LossReason::Unreachable(reason), false) => format!("hob has no daemon to ask: {reason}"),
+        (LossReason::Unreachable(reason), false) => format!("no hob daemon is reachable: {reason}"),
         (LossReason::Refused(reason), false) => reason.clone(),
-        (LossReason::InputEnded, false) => "the input ended before the request was answered; it did nothing".to_owned(),
-        (_, false) => {
-            "the daemon went away over this request again and again; `hob status` and the log that it names say more"
-                .to_owned()
+        (LossReason::InputEnded, false) => {
+            "the input ended before the request was answered; it had no effect".to_owned()
         }
-        (_, true) => format!("the daemon went away: the calls may have run. {}", loss.of_sessions(None, None)),
+        (_, false) => "the daemon repeatedly ended during this request; see the log that `hob status` names".to_owned(),
+        (_, true) => {
+            format!("the connection to the daemon was lost: the calls may have run. {}", loss.of_sessions(None, None))
+        }
     };
     let reason = match loss {
         LossReason::Unreachable(_) => "no_daemon",

@@ -422,7 +422,7 @@ impl Downward {
             Frame::TooLong(long) => {
                 if let Some(id) = long.id.filter(|_| !long.method) {
                     let text =
-                        format!("the answer has {} bytes, too many to pass on; ask for less at once", long.bytes);
+                        format!("the answer of {} bytes exceeds the limit; request less in one call", long.bytes);
                     let mut answer = Vec::new();
                     build::error(&mut answer, Some(&id), &build::RpcError::new(code::INTERNAL, text));
                     self.shared.lock().ledger.settle(&id);

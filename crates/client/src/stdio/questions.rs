@@ -62,7 +62,7 @@ impl Questions {
         let mut lines = Vec::new();
         for id in self.open.drain().map(|(id, _)| id) {
             let Ok(request_id) = serde_json::from_str(id.as_json()) else { continue };
-            let cancelled = Cancelled { request_id, reason: "the daemon that asked is gone" };
+            let cancelled = Cancelled { request_id, reason: "the daemon that asked has ended" };
             let params = serde_json::to_string(&cancelled).expect("strings and JSON text are JSON");
             build::notification(&mut lines, "notifications/cancelled", Some(&params));
         }

@@ -382,7 +382,7 @@ fn without_a_daemon_the_agent_hears_why_and_the_next_request_tries_again() {
     for _ in 0..2 {
         agent.send(INITIALIZE);
         let error = agent.receive();
-        assert_eq!(error["error"]["message"], "hob has no daemon to ask: the disk is full; make room");
+        assert_eq!(error["error"]["message"], "no hob daemon is reachable: the disk is full; make room");
         assert_eq!(error["id"], "init");
     }
     assert!(agent.end().is_empty());

@@ -157,7 +157,7 @@ impl Candidates {
         match self.sites.iter().find(may_make) {
             Some(site) => {
                 let file = project::visible::path(&site.path);
-                format!("{said} by its own text; the call of a macro at {file}:{} has it, and may define it", site.line)
+                format!("{said} by its own text; the macro call at {file}:{} mentions it and may define it", site.line)
             }
             None => said,
         }

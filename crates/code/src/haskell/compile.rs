@@ -116,7 +116,8 @@ pub(super) async fn compile(
             errors.entry(error.file).or_insert_with(|| format!("line {}: {}", error.line, error.text));
         }
         if errors.is_empty() {
-            let why = said.problems.into_iter().next().unwrap_or_else(|| "GHC fails without a message".to_owned());
+            let why =
+                said.problems.into_iter().next().unwrap_or_else(|| "GHC failed without an error message".to_owned());
             failed.extend(files.into_iter().map(|file| (file.to_owned(), why.clone())));
             break;
         }

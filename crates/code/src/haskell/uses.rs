@@ -234,7 +234,7 @@ fn why(index: &Index, path: &Path) -> String {
     match index.open.get(path) {
         Some(why) if why.starts_with("line ") => format!("{file} does not compile ({})", project::visible(why)),
         Some(why) => format!("{file} is not compiled: {}", project::visible(why)),
-        None => format!("{file} is not compiled as it is now"),
+        None => format!("{file} is not compiled in its current form"),
     }
 }
 

@@ -108,7 +108,7 @@ pub(crate) async fn rounds<A: Asking>(
             judged.is_certain &= is_certain;
             if !is_certain {
                 let name = &server.profile.name;
-                let text = format!("{name} had no time to give the same answer twice, so some may be missing");
+                let text = format!("{name} has not given the same answer twice yet, so some may be missing");
                 judged.reasons.push(Reason { code: Code::OutOfTime, text, sites: 0 });
                 judged.may_pass = true;
             }

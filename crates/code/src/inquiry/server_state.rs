@@ -25,21 +25,21 @@ pub(crate) fn explain(server: &Server, seen: &ServerSnapshot) -> (Code, String) 
             let last = stderr.iter().rev().take(3).rev().cloned().collect::<Vec<_>>().join(" / ");
             let last = if last.is_empty() { String::new() } else { format!(": {last}") };
             let next = match retry_in {
-                Some(pause) => format!("; it is started again within {} s", pause.as_secs()),
-                None => "; once the cause is gone, `hob code restart` or code_status with restart starts it".to_owned(),
+                Some(pause) => format!("; hob restarts it within {} s", pause.as_secs()),
+                None => "; fix the cause, then start it with `hob code restart` or code_status with restart".to_owned(),
             };
             (Code::Crashed, format!("{state} ({exit}){last}{next}"))
         }
         State::Hung { retry_in } => {
-            let next = if retry_in.is_some() { "started again" } else { "not started again" };
-            (Code::Hung, format!("{state}: it neither answered nor computed and was killed; it is {next}"))
+            let next = if retry_in.is_some() { "restarted" } else { "not restarted" };
+            (Code::Hung, format!("{state}: it neither answered nor used the processor, so hob killed it; it is {next}"))
         }
         State::Doubtful => {
             let lacks = seen.canary.as_ref().map(|canary| format!(", which {}", canary.describe())).unwrap_or_default();
             (Code::Loading, format!("{state}{lacks}"))
         }
         State::OverBudget => {
-            (Code::OverALimit, format!("{state}: it alone needs more than [code] memory allows; raise that setting"))
+            (Code::OverALimit, format!("{state}: it alone exceeds `memory` of [code]; raise that setting"))
         }
         State::Starting | State::Loading { .. } => {
             let passed = seen.started.map(|started| started.elapsed().as_secs()).unwrap_or_default();

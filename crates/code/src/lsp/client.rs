@@ -252,7 +252,7 @@ async fn read(
             Ok(Some(body)) => body,
             Ok(None) => return,
             Err(error) => {
-                tracing::warn!(%error, "a language server's output makes no sense");
+                tracing::warn!(%error, "a language server's output is malformed");
                 return;
             }
         };

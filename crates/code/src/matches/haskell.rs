@@ -118,7 +118,7 @@ fn arm_of(text: Text<'_>, node: Node<'_>, pattern: Pattern) -> Arm {
         is_guarded: last.is_none() && !matches.is_empty(),
         refuses: body
             .filter(|body| fails(text.node_text(*body), REFUSES))
-            .map(|_| "run-time failure: the branch for everything is an error"),
+            .map(|_| "run-time failure: the catch-all branch is an error"),
     }
 }
 

@@ -334,7 +334,7 @@ fn site(sum: &Sum, change: &Change, place: &MatchSite, judged: Coverage) -> Site
         (Change::Remove(name), _) => {
             let how = match sum.language {
                 Language::Python => "run-time failure, when the case is reached",
-                Language::JavaScript => "the case takes nothing any more",
+                Language::JavaScript => "the case no longer matches anything",
                 _ => "compile error",
             };
             (Effect::Breaks, format!("{how}: it names {name}"))

@@ -144,7 +144,7 @@ fn new_constructor_result(one: &Match, way: &Way) -> (bool, Option<Otherwise>) {
             Takes::All if !arm.is_guarded => {
                 let new = match arm.refuses {
                     Some(how) => Otherwise::Breaks(how),
-                    None => Otherwise::Absorbs("a branch for everything takes it"),
+                    None => Otherwise::Absorbs("a catch-all branch takes it"),
                 };
                 return (true, Some(new));
             }

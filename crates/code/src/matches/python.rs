@@ -22,7 +22,7 @@ pub(super) fn read(text: Text<'_>, node: Node<'_>) -> Option<Match> {
         let refuses = if fails(said.clone(), &["assert_never(", "typing.assert_never("]) {
             Some("type checkers complain, and assert_never fails when run")
         } else if fails(said, &["raise", "assert False"]) {
-            Some("run-time failure: the branch for everything raises")
+            Some("run-time failure: the catch-all branch raises")
         } else {
             None
         };

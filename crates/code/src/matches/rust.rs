@@ -28,7 +28,7 @@ pub(super) fn read(text: Text<'_>, node: Node<'_>) -> Option<Match> {
                     is_guarded: pattern.child_by_field_name("condition").is_some(),
                     refuses: value
                         .filter(|value| fails(text.node_text(*value), REFUSES))
-                        .map(|_| "run-time failure: the branch for everything panics"),
+                        .map(|_| "run-time failure: the catch-all branch panics"),
                 })
             });
             Some(Match { bytes: node.byte_range(), form: "match", arms: arms.collect(), otherwise: EXHAUSTIVE })

@@ -22,7 +22,7 @@ pub(super) fn read(text: Text<'_>, node: Node<'_>, is_union: bool) -> Option<Mat
         "switch_statement" => {
             let body = node.child_by_field_name("body")?;
             // Only C and C++ compilers have an option for a warning.
-            let how = if body.kind() == "compound_statement" { "no case runs; -Wswitch tells" } else { "no case runs" };
+            let how = if body.kind() == "compound_statement" { "no case runs; -Wswitch warns" } else { "no case runs" };
             let otherwise = if must_return(text, node, "statement_block", MAY_END) {
                 Otherwise::Breaks("compile error (TS2366) unless `strict` is off: the function has to return")
             } else {

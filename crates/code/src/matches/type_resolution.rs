@@ -86,7 +86,7 @@ pub(crate) async fn judge(call: &Call<'_>, sum: &Sum, all: &Matches) -> Assessme
         judged.is_certain = false;
         let count = all.renamed.len();
         let text = format!(
-            "{}:{line} gives a constructor another name, and matches by it are not seen",
+            "{}:{line} renames a constructor, and matches by the new name are not found",
             project::visible::path(path)
         );
         judged.reasons.push(Reason { code: Code::Dynamic, text, sites: count });
@@ -94,7 +94,7 @@ pub(crate) async fn judge(call: &Call<'_>, sum: &Sum, all: &Matches) -> Assessme
     if let Some(member) = &sum.opaque {
         judged.is_certain = false;
         let text = format!(
-            "{} is one of {}, and which texts tell its values is not known: a match by them is not seen",
+            "{} is one of {}, and the texts of its values are unknown: matches by them are not found",
             project::visible(member),
             sum.name
         );

@@ -161,7 +161,7 @@ impl Pool {
             return Err(absent(Code::Absent, format!("no language server for {family}")));
         };
         if haskell::is_judged_by_ghc(family) {
-            let text = "uses of a name of other packages are not told apart in Haskell".to_owned();
+            let text = "uses of names of other packages are not distinguished in Haskell".to_owned();
             return Err(absent(Code::OutsideTheRoot, text));
         }
         let mut root = worktree.to_owned();

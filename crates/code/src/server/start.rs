@@ -66,7 +66,7 @@ pub(super) async fn copied(start: &Start) -> Result<bool, String> {
         Ok(Ok(Err(problem))) => problem.to_string(),
         Ok(Err(_)) | Err(_) => format!("it takes longer than {COPIED_WITHIN:?}"),
     };
-    Err(format!("copy what it reads to {place}: {problem}"))
+    Err(format!("cannot copy its input to {place}: {problem}"))
 }
 
 /// Timeout of copying, and maximum size of such a file.

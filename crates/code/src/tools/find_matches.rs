@@ -244,7 +244,7 @@ fn change(said: &str, sum: &Sum) -> Result<Change, NoAnswer> {
     match said.split_once(':') {
         None if said == "add" => Ok(Change::Add),
         Some(("remove", name)) => removed(name.trim(), sum),
-        _ => Err(NoAnswer(format!("`change` is `add` or `remove:CONSTRUCTOR`, not `{said}`"))),
+        _ => Err(NoAnswer(format!("invalid `change` `{said}`; use `add` or `remove:CONSTRUCTOR`"))),
     }
 }
 
@@ -264,10 +264,6 @@ fn removed(name: &str, sum: &Sum) -> Result<Change, NoAnswer> {
             let all: Vec<&str> = sum.constructors.iter().map(|(name, _)| name.as_str()).collect();
             Err(NoAnswer(format!("{} has no `{name}`; its constructors are {}", sum.name, all.join(", "))))
         }
-        _ => Err(NoAnswer(format!(
-            "`{name}` is one of several in {}: {}; write it as it stands there",
-            sum.name,
-            meant.join(", ")
-        ))),
+        _ => Err(NoAnswer(format!("`{name}` is ambiguous in {}: {}; write one of these", sum.name, meant.join(", ")))),
     }
 }

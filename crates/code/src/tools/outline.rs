@@ -135,19 +135,20 @@ impl Tool for Outline {
                 text.push(file.path.clone());
                 lines(&file.symbols, 1, &mut text);
                 if file.symbols.is_empty() {
-                    text.push("  declares nothing that was asked for".to_owned());
+                    text.push("  has no matching declarations".to_owned());
                 }
             }
             if outlined.is_empty() {
                 text.push(match count {
                     0 => format!("no file here is in a supported language: {}", Language::KNOWN),
-                    1 => "nothing that was asked for is declared in the file".to_owned(),
-                    _ => format!("nothing that was asked for is declared in {count} files"),
+                    1 => "the file has no matching declarations".to_owned(),
+                    _ => format!("{count} files have no matching declarations"),
                 });
             }
             if truncated {
                 text.push(format!(
-                    "more than {MAX_SYMBOLS} declarations or {MAX_FILES} files: name a folder or file, or `match`"
+                    "the limit of {MAX_SYMBOLS} declarations or {MAX_FILES} files is reached: name a folder or file, \
+                     or `match`"
                 ));
             }
             Ok(Output { head, files: outlined, truncated, text })

@@ -116,7 +116,7 @@ impl Tool for ShowDefinition {
                 text.extend(doc.map(|line| format!("> {}", project::visible::escaped(line))));
                 text.push(shown.source.clone());
                 if shown.truncated {
-                    text.push(format!("cut after {most} of {} bytes: max_bytes; it holds:", whole.len()));
+                    text.push(format!("cut after {most} of {} bytes (max_bytes); it contains:", whole.len()));
                     text.extend(shown.members.iter().map(|member| format!("  {member}")));
                 }
                 definitions.push(shown);

@@ -68,14 +68,16 @@ fn by_runtime(found: &Candidates, one: &Definition) -> Option<&'static str> {
     Some(match one.language {
         Language::Python if name.len() > 2 && name.starts_with('_') && name.ends_with('_') => "Python itself may call",
         Language::Python if name.starts_with("pytest_") => "pytest calls the hook",
-        Language::Python if is_test_file(&one.path) && is_of_tests(name) => "what runs tests calls",
+        Language::Python if is_test_file(&one.path) && is_of_tests(name) => "a test runner calls",
         Language::Go if is_called => "Go's own packages, by an interface, may call",
         Language::Go if is_top && name == "init" => "Go itself calls",
         Language::Go if is_top && is_exported(found, one) => "C or a host, by a `//` directive, may call",
-        Language::Cpp if one.is_constructor(name) => "what is made by a template or inherits the constructor may call",
+        Language::Cpp if one.is_constructor(name) => {
+            "an instance of a template or a class that inherits the constructor may call"
+        }
         Language::Cpp if is_operator(name) => "an operator or the end of a value may call",
         Language::Cpp if is_called => "a `for` over a range or a coroutine may call",
-        Language::C | Language::Cpp if is_run_by_attribute(found, one) => "an attribute has the program call",
+        Language::C | Language::Cpp if is_run_by_attribute(found, one) => "an attribute makes the program call",
         _ if is_called => "JavaScript itself or a browser may call",
         _ => return None,
     })
@@ -192,7 +194,10 @@ pub(super) async fn by_bases(inquiry: &mut Inquiry<'_>, of: &str, heads: &Heads)
             _ => Walk { inquiry: &mut *inquiry, heads, seen: BTreeSet::new() }.base(one).await,
         };
         if let Some(base) = base {
-            return Some(format!("{} stands below {base}: it may use {name} without naming it here", one.label));
+            return Some(format!(
+                "{} belongs to a subtype of {base}: it may use {name} without naming it here",
+                one.label
+            ));
         }
     }
     None
@@ -354,7 +359,7 @@ async fn interface(inquiry: &mut Inquiry<'_>, one: &Definition) -> Option<String
     }
     let path = inquiry.sheets.path(&one.path);
     let Ok(all) = inquiry.ask("textDocument/implementation", &path, one.at).await else {
-        return Some("an interface that gopls does not tell".to_owned());
+        return Some("an interface that gopls does not name".to_owned());
     };
     let outside = all.iter().find(|place| !inquiry.sheets.relative_path(&place.path).is_some_and(is_of_the_project))?;
     let package = outside.path.parent().and_then(Path::file_name).map(|name| name.to_string_lossy().into_owned());

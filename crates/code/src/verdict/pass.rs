@@ -60,7 +60,7 @@ impl Pass {
         if family == C_AND_CPP && is_in_macro(found) && !has_compile_commands(root) {
             let name = &found.question.name;
             let text = format!(
-                "{name} stands in a macro: in which files that is used clangd knows by a compile_commands.json alone"
+                "{name} is used in a macro; without compile_commands.json clangd cannot find the uses of the macro"
             );
             self.unseen = Some((Code::NotSearched, text));
         }

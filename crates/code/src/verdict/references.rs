@@ -101,7 +101,7 @@ impl References {
                 // Without references, uses that syntax cannot see are unknown.
                 Err(Failure::Refused { message, .. }) => {
                     let text = project::visible(&message);
-                    self.refused = Some((Code::Inactive, format!("the language server names no references: {text}")));
+                    self.refused = Some((Code::Inactive, format!("the language server reports no references: {text}")));
                 }
                 Err(_) => return false,
             }
@@ -169,8 +169,8 @@ impl References {
         if !self.odd.is_empty() {
             judged.is_certain = false;
             let places = match self.odd.len() {
-                1 => "the language server names a place that holds another text".to_owned(),
-                count => format!("the language server names {count} places that hold another text"),
+                1 => "the language server reports a place with other text".to_owned(),
+                count => format!("the language server reports {count} places with other text"),
             };
             let text = format!("{places}; if this persists, `hob code restart` or code_status with restart may help");
             judged.reasons.push(Reason { code: Code::Stale, text, sites: self.odd.len() });

@@ -188,10 +188,18 @@ fn what_a_macro_may_make_is_said_where_it_is() {
         "macro_rules! gen { ($name:ident) => { pub fn $name() {} }; }\ngen!(made);\nfn run() { made(); }\nfn other() { vec![other::gone] }\n",
     );
     let refused = |tool: &str, name: &str| worktree.ask(tool, json!({"name": name})).unwrap_err();
-    expect!["`made` is not defined in this project by its own text; the call of a macro at lib.rs:2 has it, and may define it; find_uses shows where it is used"].assert_eq(&refused("show_definition", "made"));
-    expect!["`made` is not defined in this project by its own text; the call of a macro at lib.rs:2 has it, and may define it, so its body is unknown; find_callers shows who calls it"].assert_eq(&refused("find_callees", "made"));
+    expect![
+        "`made` is not defined in this project by its own text; the macro call at lib.rs:2 mentions it and may \
+             define it; find_uses shows where it is used"
+    ]
+    .assert_eq(&refused("show_definition", "made"));
+    expect![
+        "`made` is not defined in this project by its own text; the macro call at lib.rs:2 mentions it and may \
+             define it, so its body is unknown; find_callers shows who calls it"
+    ]
+    .assert_eq(&refused("find_callees", "made"));
     let (_, text) = worktree.ask("find_callers", json!({"name": "made"})).unwrap();
-    expect!["not defined in this project by its own text; the call of a macro at lib.rs:2 has it, and may define it"]
+    expect!["not defined in this project by its own text; the macro call at lib.rs:2 mentions it and may define it"]
         .assert_eq(text.lines().nth(1).unwrap());
     // Inside a function it refers to a value.
     expect!["`gone` is not defined in this project; find_uses shows where it is used"]

@@ -86,7 +86,7 @@ fn a_trait_of_another_crate_may_have_the_name_of_one_of_ours(judged: &JudgedProj
     assert_eq!(sites(&answer), ["src/lib.rs:7 call confirmed src/lib.rs:5 interface"], "{text}");
     let (answer, text) = judged.ask("find_callers", json!({"name": "src/lib.rs:3", "wait_ms": 20_000})).unwrap();
     assert_eq!(answer["head"]["complete"], false, "{text}");
-    assert!(text.contains("A::next stands below Iterator, which the project does not define"), "{text}");
+    assert!(text.contains("A::next belongs to a subtype of Iterator, which the project does not define"), "{text}");
 }
 
 #[test]

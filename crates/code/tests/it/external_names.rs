@@ -100,7 +100,7 @@ fn what_the_standard_library_of_rust_has(judged: &JudgedProject) {
               14  b  call  let _ = (Own::new(), all.len());"#]],
     );
     let problem = judged.ask("find_callers", json!({"name": "Other::new"})).unwrap_err();
-    assert!(problem.contains("there is no `Other::new`; `new` is src/lib.rs:3"), "{problem}");
+    assert!(problem.contains("`Other::new` does not exist; `new` is src/lib.rs:3"), "{problem}");
 }
 
 fn what_a_macro_of_the_project_makes_is_defined_there(judged: &JudgedProject) {

@@ -94,25 +94,29 @@ fn bases_and_decorators_of_python() {
             ("Own.run", ""),
             ("inner", ""),
             ("do_GET", ""),
-            ("log_error", "Handler.log_error stands below BaseHTTPRequestHandler, which the project does not define"),
-            ("end_headers", "Below.end_headers stands below BaseHTTPRequestHandler"),
-            ("Missing.may", "Missing.may stands below Base"),
+            (
+                "log_error",
+                "Handler.log_error belongs to a subtype of BaseHTTPRequestHandler, which the project does \
+                           not define",
+            ),
+            ("end_headers", "Below.end_headers belongs to a subtype of BaseHTTPRequestHandler"),
+            ("Missing.may", "Missing.may belongs to a subtype of Base"),
             ("index", "index is marked with `register`: other code may call it without naming it"),
             ("kept", ""),
-            ("Aliased.run", "Aliased.run stands below Alias (whose members are unknown)"),
-            ("Called.run", "Called.run stands below a base without a name"),
+            ("Aliased.run", "Aliased.run belongs to a subtype of Alias (whose members are unknown)"),
+            ("Called.run", "Called.run belongs to a subtype of a base without a name"),
             ("mixed", ""),
-            ("Mixin.run", "Mixin.run stands below Thread, which the project does not define and has run"),
-            ("_hash", "Bag._hash stands below "),
-            ("Row.insert", "Row.insert stands below MutableSequence"),
+            ("Mixin.run", "Mixin.run belongs to a subtype of Thread, which the project does not define and has run"),
+            ("_hash", "Bag._hash belongs to a subtype of "),
+            ("Row.insert", "Row.insert belongs to a subtype of MutableSequence"),
             ("Model.template", ""),
             ("__own", ""),
             ("taken", ""),
-            ("Taken.is_alive", "Taken.is_alive stands below Thread"),
+            ("Taken.is_alive", "Taken.is_alive belongs to a subtype of Thread"),
             ("Kind.kind", ""),
             ("Row.column", "Row.column is the key of a dictionary"),
             ("test_it", ""),
-            ("setup_module", "what runs tests calls setup_module"),
+            ("setup_module", "a test runner calls setup_module"),
             ("helper", ""),
         ],
     );
@@ -153,17 +157,17 @@ fn bases_and_decorators_of_typescript() {
             ("Plain.go", ""),
             ("Plain.toJSON", "JavaScript itself or a browser may call Plain.toJSON"),
             ("Failed.why", ""),
-            ("Failed.name", "Failed.name stands below Error"),
-            ("Page.render", "Page.render stands below Component, which the project does not define"),
+            ("Failed.name", "Failed.name belongs to a subtype of Error"),
+            ("Page.render", "Page.render belongs to a subtype of Component, which the project does not define"),
             ("Front.later", ""),
-            ("Part.shown", "Part.shown stands below Panel"),
+            ("Part.shown", "Part.shown belongs to a subtype of Panel"),
             ("connectedCallback", "JavaScript itself or a browser may call Tag.connectedCallback"),
             ("Bound.clicked", "Bound.clicked is marked with `made`"),
-            ("Impl.draw", "Impl.draw stands below Panel"),
+            ("Impl.draw", "Impl.draw belongs to a subtype of Panel"),
             ("Sub.besides", ""),
-            ("Imported.imported", "Imported.imported stands below Panel"),
+            ("Imported.imported", "Imported.imported belongs to a subtype of Panel"),
             ("passed_on", ""),
-            ("Aliased.shown", "Aliased.shown stands below Alias (whose members are unknown)"),
+            ("Aliased.shown", "Aliased.shown belongs to a subtype of Alias (whose members are unknown)"),
         ],
     );
 }
@@ -187,7 +191,11 @@ fn interfaces_of_other_packages_in_go() {
             ("Shapes.Len", "Go's own packages, by an interface, may call Shapes.Len"),
             ("Shapes.Area", ""),
             ("Shapes.Walk", ""),
-            ("Drain.Flush", "Drain.Flush stands below an interface of http, which the project does not define"),
+            (
+                "Drain.Flush",
+                "Drain.Flush belongs to a subtype of an interface of http, which the project does not \
+                             define",
+            ),
             ("init", "Go itself calls init"),
         ],
     );
@@ -206,7 +214,7 @@ fn a_class_below_that_comes_later_is_seen() {
     for file in ["sub.cpp", "late.cpp"] {
         judged.write("sub.cpp", "int nothing() { return 0; }\n").write(file, below);
         let said = keeps(&judged, "tick").unwrap_or_default();
-        assert!(said.starts_with("Base::tick stands below streambuf"), "{file}: {said}");
+        assert!(said.starts_with("Base::tick belongs to a subtype of streambuf"), "{file}: {said}");
     }
 }
 
@@ -237,12 +245,12 @@ fn bases_of_cpp() {
         &[
             ("A::own", ""),
             ("A::go", ""),
-            ("B::go", "B::go stands below Foreign, which the project does not define"),
-            ("by_alias", "C::by_alias stands below Al (whose members are unknown)"),
-            ("ghostly", "D::ghostly stands below Ghost"),
+            ("B::go", "B::go belongs to a subtype of Foreign, which the project does not define"),
+            ("by_alias", "C::by_alias belongs to a subtype of Al (whose members are unknown)"),
+            ("ghostly", "D::ghostly belongs to a subtype of Ghost"),
             ("bare", ""),
-            ("E::go", "E::go stands below Foreign"),
-            ("first", "an attribute has the program call E::first"),
+            ("E::go", "E::go belongs to a subtype of Foreign"),
+            ("first", "an attribute makes the program call E::first"),
         ],
     );
 }

@@ -63,13 +63,13 @@ fn rust_a_constructor_more() {
         "add",
         expect![[r#"
         4 exhaustive [match] Circle Dot Square: breaks, compile error (E0004)
-        5 wildcard [match] Circle wildcard: absorbs, a branch for everything takes it
-        6 bound [match] Dot wildcard: absorbs, a branch for everything takes it
+        5 wildcard [match] Circle wildcard: absorbs, a catch-all branch takes it
+        6 bound [match] Dot wildcard: absorbs, a catch-all branch takes it
         7 guarded [match] Circle Dot Square: breaks, compile error (E0004)
-        8 panics [match] Dot wildcard: breaks, run-time failure: the branch for everything panics
-        9 nested [match] Dot wildcard: absorbs, a branch for everything takes it
+        8 panics [match] Dot wildcard: breaks, run-time failure: the catch-all branch panics
+        9 nested [match] Dot wildcard: absorbs, a catch-all branch takes it
         10 nested_whole [match] Circle Dot Square: breaks, compile error (E0004)
-        11 nested_wild [match] Dot wildcard: absorbs, a branch for everything takes it
+        11 nested_wild [match] Dot wildcard: absorbs, a catch-all branch takes it
         12 tuple [match] Circle Dot Square: undecided, other parts of the patterns decide
         13 if_let [if let] Dot: falls_through, no branch runs
         14 if_let_else [if let] Dot: absorbs, the else branch takes it
@@ -164,20 +164,20 @@ fn haskell_a_constructor_more() {
         "add",
         expect![[r#"
             5 area [function clauses] Circle Dot Square: breaks, warning (-Wincomplete-patterns) and run-time failure
-            10 name [function clauses] Dot wildcard: absorbs, a branch for everything takes it
+            10 name [function clauses] Dot wildcard: absorbs, a catch-all branch takes it
             12 cases [case] Circle Dot Square: breaks, warning (-Wincomplete-patterns) and run-time failure
-            16 lambda [\case] Dot wildcard: absorbs, a branch for everything takes it
+            16 lambda [\case] Dot wildcard: absorbs, a catch-all branch takes it
             19 guards [case] Circle: breaks, warning (-Wincomplete-patterns) and run-time failure
             24 second [function clauses] Circle Dot Square: breaks, warning (-Wincomplete-patterns) and run-time failure
             28 partly [function clauses] Dot: undecided, other parts of the patterns decide
-            30 failing [function clauses] Dot wildcard: breaks, run-time failure: the branch for everything is an error
+            30 failing [function clauses] Dot wildcard: breaks, run-time failure: the catch-all branch is an error
             32 arrow [lambda] Circle: breaks, warning (-Wincomplete-uni-patterns) and run-time failure
             34 doing [do] Circle: breaks, run-time failure, by `fail` of the monad
             36 binding [binding] Circle: breaks, run-time failure, where what it binds is used
             37 comprehension [generator] Circle: falls_through, it is left out
             38 guarded [pattern guard] Circle: absorbs, the next guard or branch takes it
             40 maybes [function clauses] Circle Dot Square: breaks, warning (-Wincomplete-patterns) and run-time failure
-            44 plus [function clauses] Circle wildcard: absorbs, a branch for everything takes it"#]],
+            44 plus [function clauses] Circle wildcard: absorbs, a catch-all branch takes it"#]],
     );
 }
 
@@ -227,9 +227,9 @@ fn python_a_constructor_more() {
         "add",
         expect![[r#"
         7 falls [match] BLUE RED: falls_through, no case runs
-        13 absorbs [match] BLUE RED wildcard: absorbs, a branch for everything takes it
+        13 absorbs [match] BLUE RED wildcard: absorbs, a catch-all branch takes it
         19 never [match] RED wildcard: breaks, type checkers complain, and assert_never fails when run
-        25 raises [match] RED wildcard: breaks, run-time failure: the branch for everything raises
+        25 raises [match] RED wildcard: breaks, run-time failure: the catch-all branch raises
         31 guarded [match] RED: undecided, other parts of the patterns decide"#]],
     );
     check(
@@ -275,7 +275,7 @@ fn go_a_constructor_more() {
         "add",
         expect![[r#"
         13 falls [switch] Blue Red: falls_through, no case runs
-        20 absorbs [switch] Red wildcard: absorbs, a branch for everything takes it
+        20 absorbs [switch] Red wildcard: absorbs, a catch-all branch takes it
         27 panics [switch] Green wildcard: breaks, run-time failure: the default fails"#]],
     );
 }
@@ -295,7 +295,7 @@ fn typescript_a_constructor_more() {
         "add",
         expect![[r#"
         5 falls [switch] Circle { kind: 'dot' } Square: falls_through, no case runs
-        12 absorbs [switch] Circle wildcard: absorbs, a branch for everything takes it
+        12 absorbs [switch] Circle wildcard: absorbs, a catch-all branch takes it
         18 never [switch] { kind: 'dot' } wildcard: breaks, compile error: the default takes `never`
         27 throws [switch] { kind: 'dot' } wildcard: breaks, run-time failure: the default fails"#]],
     );
@@ -329,8 +329,8 @@ fn cpp_a_constructor_more() {
         "geo::Color",
         "add",
         expect![[r#"
-        3 falls [switch] Blue Red: falls_through, no case runs; -Wswitch tells
-        4 absorbs [switch] Red wildcard: absorbs, a branch for everything takes it
+        3 falls [switch] Blue Red: falls_through, no case runs; -Wswitch warns
+        4 absorbs [switch] Red wildcard: absorbs, a catch-all branch takes it
         5 fails [switch] Red wildcard: breaks, run-time failure: the default fails"#]],
     );
     check(
@@ -338,7 +338,7 @@ fn cpp_a_constructor_more() {
         text,
         "Plain",
         "add",
-        expect!["6 plain [switch] ONE TWO: falls_through, no case runs; -Wswitch tells"],
+        expect!["6 plain [switch] ONE TWO: falls_through, no case runs; -Wswitch warns"],
     );
 }
 
@@ -356,7 +356,7 @@ fn what_find_matches_refuses() {
     .map(refused);
     expect![[r#"
         E has no `B`; its constructors are A
-        `change` is `add` or `remove:CONSTRUCTOR`, not `rename`
+        invalid `change` `rename`; use `add` or `remove:CONSTRUCTOR`
         a.rs:4 interface T is not an enum, union or sum type, so no match can name its alternatives; find_uses shows where it is used
         `f` is not a type: a.rs:3 function f"#]]
     .assert_eq(&said.join("\n"));
@@ -403,7 +403,7 @@ fn what_goes_is_named_as_people_write_it() {
         Way remove: 'up' : compile error: it names 'up'
         Way remove:'down': it does not name "down"
         Way remove:left: Way has no `left`; its constructors are 'up', "down"
-        Twice remove:dot: `dot` is one of several in Twice: { kind: 'dot'; a: 1 }, { kind: 'dot'; b: 1 }; write it as it stands there"#]].assert_eq(&said.join("\n"));
+        Twice remove:dot: `dot` is ambiguous in Twice: { kind: 'dot'; a: 1 }, { kind: 'dot'; b: 1 }; write one of these"#]].assert_eq(&said.join("\n"));
 }
 
 #[test]

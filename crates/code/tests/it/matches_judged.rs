@@ -164,10 +164,10 @@ fn unions_that_members_of_enums_tell_apart() {
     let (answer, text) = judged.until_judged("find_matches", json!({"type_name": "Failure"}));
     assert_eq!(answer["head"]["complete"], false, "{text}");
     expect![[r#"
-        1 match: 1 absorbs · checked by tsc · { code: typeof Code.a } is one of Failure, and which texts tell its values is not known: a match by them is not seen
+        1 match: 1 absorbs · checked by tsc · { code: typeof Code.a } is one of Failure, and the texts of its values are unknown: matches by them are not found
         defined: shape.ts:7 type Failure
         absorbs: uses.ts
-          14  code  switch  a branch for everything takes it  switch (f.code) {"#]].assert_eq(&text);
+          14  code  switch  a catch-all branch takes it  switch (f.code) {"#]].assert_eq(&text);
 }
 
 #[test]

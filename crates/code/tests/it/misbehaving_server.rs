@@ -438,7 +438,7 @@ fn one_that_needs_more_than_all_may_have_is_ended() {
         // It may have answered correctly before the measurement.
         let state = check(&answer, &text, &TRUTH);
         if state.as_deref() == Some("over_budget over_a_limit") {
-            assert!(text.contains("[code] memory"), "{text}");
+            assert!(text.contains("`memory` of [code]"), "{text}");
             return;
         }
         assert!(Instant::now() < until, "{text}");

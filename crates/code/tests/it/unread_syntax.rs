@@ -66,7 +66,11 @@ fn lines_that_are_not_read_are_named() {
           5  export function area(): number"#]]
     .assert_eq(&text);
     let refused = worktree.ask("show_definition", json!({"name": "query"})).unwrap_err();
-    expect!["`query` is not defined in what was parsed; hob's grammar cannot read lines 2, 4 of src/a.ts, which may define it; find_uses shows where it is used"].assert_eq(&refused);
+    expect![
+        "`query` is not defined in the parsed parts; hob's grammar cannot read lines 2, 4 of src/a.ts, which may \
+             define it; find_uses shows where it is used"
+    ]
+    .assert_eq(&refused);
 }
 
 #[test]

@@ -49,7 +49,7 @@ fn an_unknown_name_gets_the_nearest() {
         &worktree,
         "show_definition",
         json!({"name": "other::area"}),
-        expect!["there is no `other::area`; `area` is geo.rs:1 function area"],
+        expect!["`other::area` does not exist; `area` is geo.rs:1 function area"],
     );
     // Keywords are not suggested for a name; for a type, its members are.
     worktree.write("shape.py", "class Nine:\n    def area(self): return None\n    width = 1\n");
@@ -72,7 +72,8 @@ fn an_unknown_name_gets_the_nearest() {
         "find_callers",
         json!({"name": "nosuch.thing"}),
         expect![
-            "there is no `nosuch.thing`: nothing here is named `nosuch`; ask for `thing` alone to see all of that name"
+            "`nosuch.thing` does not exist: nothing here is named `nosuch`; ask for `thing` alone to see all of that \
+             name"
         ],
     );
     refused(
@@ -80,14 +81,15 @@ fn an_unknown_name_gets_the_nearest() {
         "find_uses",
         json!({"name": "Maping.sort"}),
         expect![
-            "there is no `Maping.sort`: nothing here is named `Maping`; similar names: Mapping; ask for `sort` alone to see all of that name"
+            "`Maping.sort` does not exist: nothing here is named `Maping`; similar names: Mapping; ask for `sort` \
+             alone to see all of that name"
         ],
     );
     refused(
         &worktree,
         "show_definition",
         json!({"name": "nosuch.gadget"}),
-        expect!["there is no `nosuch.gadget`: nothing here is named `nosuch`"],
+        expect!["`nosuch.gadget` does not exist: nothing here is named `nosuch`"],
     );
     assert!(worktree.ask("find_callers", json!({"name": "thing.sort"})).is_ok());
     refused(
@@ -275,7 +277,7 @@ fn a_root_that_vanished() {
         &worktree,
         "find_callers",
         json!({"name": "area"}),
-        expect!["[root] is gone; go to a directory that exists"],
+        expect!["[root] no longer exists; change to an existing directory"],
     );
 }
 

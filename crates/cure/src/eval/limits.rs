@@ -49,9 +49,7 @@ pub enum Failure {
     #[error("the run was cancelled")]
     Cancelled,
     /// The function does not exist.
-    #[error(
-        "{module}:{function}/{arity} is not there: it is no function of the program and not among the functions of Erlang that the interpreter has"
-    )]
+    #[error("unknown function {module}:{function}/{arity}: neither the program nor the interpreter has it")]
     Undefined {
         module: String,
         function: String,

@@ -69,7 +69,7 @@ impl Documents {
     /// Opens a document; refused if there are too many.
     pub(super) fn open(&mut self, uri: String, version: i64, text: String) -> Result<(), String> {
         if self.open.len() >= MOST && !self.open.contains_key(&uri) {
-            return Err(format!("{MOST} documents are open; close some of them"));
+            return Err(format!("the limit of {MOST} open documents is reached; close some of them"));
         }
         self.open.insert(uri.clone(), Document::new(uri, version, text));
         Ok(())

@@ -153,7 +153,7 @@ impl<'a> Server<'a> {
             (Phase::Ready, _) => {}
         }
         match method {
-            "initialize" => Err(Failure::new(INVALID_REQUEST, "`initialize` was said before")),
+            "initialize" => Err(Failure::new(INVALID_REQUEST, "`initialize` was already sent")),
             "shutdown" => {
                 self.phase = Phase::Down;
                 Ok(Value::Null)
@@ -171,7 +171,7 @@ impl<'a> Server<'a> {
                 let document = self.documents.get(&params.text_document.uri).ok_or_else(not_open)?;
                 Ok(json!(formatting(document, self.encoding)))
             }
-            _ => Err(Failure::new(METHOD_NOT_FOUND, format!("there is no request {method:?} here"))),
+            _ => Err(Failure::new(METHOD_NOT_FOUND, format!("unknown request {method:?}"))),
         }
     }
 

@@ -53,7 +53,7 @@ fn content_length(line: &str) -> Option<Result<u64, String>> {
 fn body(input: &mut impl BufRead, bytes: u64) -> io::Result<Frame> {
     if bytes > MOST_BYTES {
         io::copy(&mut input.by_ref().take(bytes), &mut io::sink())?;
-        return Ok(Frame::Bad(format!("a message has {bytes} bytes; at most {MOST_BYTES} are read")));
+        return Ok(Frame::Bad(format!("the message is too large: {bytes} bytes; the limit is {MOST_BYTES}")));
     }
     let mut message = Vec::new();
     let read = input.by_ref().take(bytes).read_to_end(&mut message)?;

@@ -81,9 +81,8 @@ impl Tool for CheckProject {
         work(usize::MAX, move || {
             let report = cure.check(&worktree, &below);
             if report.files.is_empty() && report.left_out.is_empty() {
-                let error =
-                    ToolError::user(format!("There is no Cure file at or below {}.", project::visible::path(&below)));
-                return Err(error.hint("Files of Cure end in `.cure`; hidden and build directories are passed over."));
+                let error = ToolError::user(format!("No Cure files at or below {}.", project::visible::path(&below)));
+                return Err(error.hint("Cure files end in `.cure`; hidden and build directories are skipped."));
             }
             let root = worktree.canonicalize().unwrap_or(worktree);
             Ok(output(report, &root))
@@ -139,8 +138,7 @@ fn output(report: Report, root: &Path) -> Output {
         (output.errors, output.warnings) = (output.errors + errors, output.warnings + warnings);
         found.extend(file.diagnostics.iter().filter(|one| !limit::closes(one)).map(|one| (file, one)));
     }
-    let left_out =
-        |path: &PathBuf| format!("{} was left out: the project has too much text", project::visible(&short(path)));
+    let left_out = |path: &PathBuf| format!("{} was skipped: the project is too large", project::visible(&short(path)));
     unread.extend(report.left_out.iter().map(left_out));
     let mut room = Room::new();
     let mut share = room.share(UNREAD);
@@ -168,8 +166,8 @@ fn output(report: Report, root: &Path) -> Output {
         (0, 0) => None,
         (0, missing) => Some(format!("{missing} more files are unread")),
         (left, _) => Some(format!(
-            "{left} more errors and warnings are left out: mend these, then call check_project again, with `path` for one \
-             directory or file"
+            "{left} more errors and warnings are omitted: fix these, then call check_project again, with `path` for \
+             one directory or file"
         )),
     };
     output

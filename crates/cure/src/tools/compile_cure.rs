@@ -28,7 +28,7 @@ const OUTPUT: &str = "_build/mcp";
 pub(super) struct Args {
     /// The file, relative to the project's root.
     pub file_path: PathBuf,
-    /// The directory for the BEAM files, relative to the project's root; made if it is not there. Default:
+    /// The directory for the BEAM files, relative to the project's root; created if missing. Default:
     /// `_build/mcp`.
     pub output_dir: Option<PathBuf>,
 }
@@ -90,7 +90,7 @@ impl Tool for CompileCure {
             text.push_str(&format!("\nRun it with: {run}"));
         }
         if output.left_out > 0 {
-            text.push_str(&format!("\n… {} more names are left out; they stand in the directory", output.left_out));
+            text.push_str(&format!("\n… {} more names are omitted; the directory has them", output.left_out));
         }
         report::titled_diagnostics(&text, &output.said)
     }
@@ -194,7 +194,7 @@ mod tests {
         "#]]
         .assert_eq(&format!("{}\n", answer(root, "src/wrong.cure", OUTPUT)));
         assert!(!root.join(OUTPUT).exists());
-        assert!(answer(root, "src/gate.cure", "../out").contains("outside of the project"));
+        assert!(answer(root, "src/gate.cure", "../out").contains("outside the project"));
         answer(root, "src/raises.cure", OUTPUT);
         if !testkit::has_program("erl") {
             return;

@@ -129,6 +129,6 @@ fn output(code: &str, made: Result<crate::cases::Cases, NoCases>, function: &str
             Err(error.hint(defined(there)))
         }
         Err(NoCases::NoArguments(why)) => Err(ToolError::user(format!("There is no case for `{function}`: {why}."))
-            .hint("Write the cases by hand, or give the function a type whose values can be written down.")),
+            .hint("Write the cases yourself, or give the function a type whose values can be written as expressions.")),
     }
 }

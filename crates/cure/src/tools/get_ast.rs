@@ -15,8 +15,8 @@ use crate::syntax::{CureLanguage, SyntaxNode};
 type SyntaxElement = rowan::SyntaxElement<CureLanguage>;
 type SyntaxElementChildren = rowan::SyntaxElementChildren<CureLanguage>;
 
-/// Show the syntax tree of Cure code: nodes with their kinds and places, `line:column-column`; without the line where the
-/// node above begins in the same one, without the end after one character.
+/// Show the syntax tree of Cure code: nodes with their kinds and positions, `line:column-column`. A line equal to that of
+/// the node above is omitted, and so is the end of a node of one character.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Args {

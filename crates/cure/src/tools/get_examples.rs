@@ -37,7 +37,7 @@ pub(crate) enum Category {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Args {
-    /// Which ones.
+    /// The category.
     pub category: Category,
 }
 

@@ -63,8 +63,8 @@ impl Tool for GetStdlibDocs {
         if names.is_empty() {
             let known: Vec<_> = standard::names().collect();
             let asked: String = wanted.chars().take(100).collect();
-            let error = ToolError::user(format!("There is no module {asked:?} in the standard library."));
-            return Err(error.hint(format!("There are: {}; and `all`.", known.join(", "))));
+            let error = ToolError::user(format!("Unknown module {asked:?} of the standard library."));
+            return Err(error.hint(format!("Available: {}; and `all`.", known.join(", "))));
         }
         Ok(Output { modules: names.into_iter().filter_map(|name| documented(name, !all)).collect() })
     }

@@ -82,7 +82,7 @@ pub(crate) async fn checked(cure: &Cure, cx: &Context, code: String) -> Result<(
 fn file_error(error: FileError) -> ToolError {
     let hint = match &error {
         FileError::Read { .. } | FileError::Outside { .. } => {
-            "Give the path of a file inside of the project, relative to its root."
+            "Give the path of a file inside the project, relative to its root."
         }
         FileError::NoFile { .. } => "Give the path of a file.",
         FileError::Write { .. } => "Nothing was changed.",

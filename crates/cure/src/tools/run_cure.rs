@@ -150,7 +150,7 @@ pub(super) fn allowed(cure: &Cure) -> Result<Limits, ToolError> {
     let Some(RunLimits { steps, memory, time }) = cure.options().run else {
         return Err(ToolError::user("Running programs is not enabled here.").hint(
             "Put `[cure]` and below it `run = true` into hob.toml, or into your own ~/.config/hob/config.toml; then \
-             `hob stop`, and the next call starts a daemon that knows it.",
+             `hob stop`, and the next call starts a daemon that reads it.",
         ));
     };
     let memory = usize::try_from(memory).unwrap_or(usize::MAX);

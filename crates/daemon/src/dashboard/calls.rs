@@ -21,8 +21,7 @@ const ARGUMENTS: usize = 400;
 const MINUTES: usize = 15;
 pub(crate) const MINUTE: u64 = 60_000;
 /// The error of a call that a person stopped.
-const STOPPED: &str =
-    "This call was cancelled by hand, in hob top or on hob's page: your user did not want it to go on.";
+const STOPPED: &str = "Your user cancelled this call, in hob top or on hob's page.";
 
 /// The log of calls.
 #[derive(Default)]

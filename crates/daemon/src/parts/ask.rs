@@ -96,7 +96,7 @@ impl Part for AskPart {
         let (open, undelivered) = self.board.counts();
         let ask = json!({"open": open, "undelivered": undelivered, "watching": self.board.watching()});
         let next = if open > 0 { "; `hob questions` shows them" } else { "" };
-        let line = format!("questions: {open} open, {undelivered} answered and not handed out yet{next}");
+        let line = format!("questions: {open} open, {undelivered} answered and not delivered yet{next}");
         let lines = if open + undelivered == 0 { Vec::new() } else { vec![line] };
         PartStatus { lines, ..PartStatus::from_fields([("ask", ask)]) }
     }
@@ -155,9 +155,9 @@ async fn ask(board: Arc<Board>, question: PersonQuestion) -> PersonResult {
     };
     match ask_at_hook(&board, question, deadline, cx.disconnected()).await {
         Ok(HookAnswer::Answered { values, note, by }) => Ok((values, note, by)),
-        Ok(HookAnswer::Declined) => Err("the person would not answer".to_owned()),
-        Ok(HookAnswer::Nobody) => Err("nobody could see it".to_owned()),
-        Ok(HookAnswer::Late) => Err("nobody answered in time".to_owned()),
+        Ok(HookAnswer::Declined) => Err("the person declined to answer".to_owned()),
+        Ok(HookAnswer::Nobody) => Err("no person could see it".to_owned()),
+        Ok(HookAnswer::Late) => Err("no person answered in time".to_owned()),
         Err(why) => Err(format!("it could not be asked: {why}")),
     }
 }

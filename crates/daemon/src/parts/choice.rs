@@ -130,7 +130,7 @@ pub enum ChoiceError {
         known: String,
     },
     /// Both were named.
-    #[error("a profile fixes its own tools, so it takes no toolsets; leave out --profile or the toolsets")]
+    #[error("a profile has fixed tools and cannot be combined with toolsets; leave out --profile or the toolsets")]
     Both,
 }
 
@@ -349,7 +349,7 @@ mod tests {
         expect![[r#"
             unknown toolset 'rpl'; available: repl, mail. Did you mean 'repl'? Start `hob mcp` with one of these, or with `all`
             unknown profile 'thrum'; available: ghc-mcp. Start `hob mcp` without --profile for hob's own tools
-            a profile fixes its own tools, so it takes no toolsets; leave out --profile or the toolsets
+            a profile has fixed tools and cannot be combined with toolsets; leave out --profile or the toolsets
             unknown toolset 'code'; available: repl, mail. Start `hob mcp` with one of these, or with `all`"#]]
         .assert_eq(&texts.join("\n"));
     }

@@ -14,8 +14,8 @@ use super::{BoxFuture, Capabilities, Finding, Health, Part, PartStatus, Setup, T
 const INSTRUCTIONS: &str = "Code: find_callers, find_uses, show_definition, show_fields and show_constructors take names, \
 outline a path. An answer that says `complete` has every place that a language server sees; only such an answer proves an absence.";
 
-const TIDEPOOL_INSTRUCTIONS: &str = "Code: find_callers, show_fields and show_constructors take names. While `warning` is not \
-null, no absence is proven.";
+const TIDEPOOL_INSTRUCTIONS: &str = "Code: find_callers, show_fields and show_constructors take names. While \
+                                     `warning` is not null, an absence is not proven.";
 
 /// The time limit of `hob doctor --try` for a language server.
 const TRIED_MS: u64 = 50_000;
@@ -61,7 +61,7 @@ impl Part for CodePart {
     fn toolset(&self) -> Toolset {
         Toolset {
             name: "code",
-            about: "who calls and uses a name, what a type holds, and how sure that is",
+            about: "callers and uses of a name, contents of a type, and the certainty of each answer",
             instructions: INSTRUCTIONS,
             core: tools::CORE,
             tools: tools::tools(&self.questions),

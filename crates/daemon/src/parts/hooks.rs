@@ -66,7 +66,7 @@ impl Part for HooksPart {
             lines.push(format!("policy: waits for `hob trust`: {}", standing.pending.join("; ")));
         }
         lines.extend(
-            standing.broken.iter().map(|why| format!("policy: does not count, the last good one holds: {why}")),
+            standing.broken.iter().map(|why| format!("policy: invalid, so the last valid one stays in force: {why}")),
         );
         let fields = json!({"rules": rules, "pending": standing.pending, "broken": standing.broken});
         PartStatus { fields: Map::from_iter([("hooks".to_owned(), fields)]), lines }
@@ -80,7 +80,7 @@ impl Part for HooksPart {
         findings.extend(standing.broken.iter().map(|why| {
             Finding::problem(
                 "policy",
-                format!("{why}; until it is right, the last good policy holds: `hob policy check`"),
+                format!("{why}; the last valid policy stays in force. Check it with `hob policy check`"),
             )
         }));
         if !standing.pending.is_empty() {

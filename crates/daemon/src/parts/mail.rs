@@ -153,7 +153,7 @@ impl Part for MailPart {
         }];
         let faults = opening::faults(project, config);
         if faults.is_empty() {
-            findings.push(Finding::good("files", "whole, as far as there are any"));
+            findings.push(Finding::good("files", "all existing files are valid"));
         }
         let shown = |path: &Path| path.strip_prefix(project.root()).unwrap_or(path).display().to_string();
         findings.extend(faults.into_iter().map(|(path, fault)| Finding::problem(shown(&path), fault)));

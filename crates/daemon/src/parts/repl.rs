@@ -122,12 +122,12 @@ impl Part for ReplPart {
             let help = ::process::capture(command).ok()?;
             NoList::find_missing_list(&home, |name| std::env::var_os(name), &help)
         }) {
-            let empty = if none.config.exists() { "empty" } else { "make an empty file" };
+            let empty = if none.config.exists() { "empty" } else { "create an empty file" };
             findings.push(Finding::problem(
                 "cabal",
                 format!(
-                    "has no list of packages in {}, and without a network no session of this package starts: run `cabal \
-                     update` where there is one, or {empty} {}, which keeps cabal to the packages that GHC has",
+                    "has no package list in {}, so without a network no session of this package starts: run `cabal \
+                     update` with a network connection, or {empty} {}, so that cabal uses only the packages of GHC",
                     none.packages.display(),
                     none.config.display()
                 ),
@@ -137,7 +137,7 @@ impl Part for ReplPart {
         findings.push(match ::repl::sandboxed::trial() {
             (true, held) => Finding::good("sandbox", held),
             (false, gaps) if is_asked_for => {
-                Finding::problem("sandbox", format!("{gaps}; `sandbox` of [repl] asks for it"))
+                Finding::problem("sandbox", format!("{gaps}; `sandbox` of [repl] requires it"))
             }
             (false, gaps) => Finding::remark("sandbox", gaps),
         });

@@ -77,7 +77,7 @@ impl Part for WorkPart {
     fn toolset(&self) -> Toolset {
         Toolset {
             name: "work",
-            about: "where the work stands",
+            about: "the state of the work",
             instructions: INSTRUCTIONS,
             core: tools::CORE,
             tools: tools::tools(&self.work),
@@ -123,7 +123,7 @@ impl AgentContext for WorkContext {
             let text = self.0.brief_unasked(&event.cx, caller, moment, needed).await?;
             let (work, run) = (self.0.clone(), caller.run.clone().unwrap_or_default());
             let lost = Box::new(move || work.record_lost_answer(&run));
-            Some(event.piece(format!("Where the work stands here:\n{text}"), false, Some(lost)))
+            Some(event.piece(format!("State of the work here:\n{text}"), false, Some(lost)))
         })
     }
 

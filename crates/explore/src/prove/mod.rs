@@ -152,7 +152,7 @@ impl Compiling {
         let bounds = Bounds { deadline: left, stdout: MOST_OUTPUT, stderr: 16 << 10 };
         let answer = spec.answer(bounds).await.map_err(|error| match error {
             process::AnswerError::Late { .. } => {
-                format!("{} needs more time; ask again, it goes on where it stopped, or raise `wait_ms`", command[0])
+                format!("{} needs more time; call again to continue where it stopped, or raise `wait_ms`", command[0])
             }
             error => error.to_string(),
         })?;

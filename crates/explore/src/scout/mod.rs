@@ -185,7 +185,7 @@ pub(crate) async fn impact(
         };
     };
     if stopped == Stopped::Time {
-        lookups.doubt("the time was over; raise `wait_ms`");
+        lookups.doubt("the time limit was reached; raise `wait_ms`");
     }
     let left = walk.left().count();
     if left > 0 {

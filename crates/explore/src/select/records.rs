@@ -142,7 +142,7 @@ pub(crate) fn read(directory: &Path, names: &[String]) -> Result<Vec<Entry>, Str
         let Some(bytes) = (if is_name { read()? } else { None }) else {
             let mut there = runs(directory);
             there.sort();
-            let there = if there.is_empty() { "there are none".to_owned() } else { there.join(", ") };
+            let there = if there.is_empty() { "no runs exist".to_owned() } else { there.join(", ") };
             return Err(format!("unknown run `{}`: {there}", project::visible(name)));
         };
         for (number, line) in bytes.split(|byte| *byte == b'\n').enumerate().filter(|(_, line)| !line.is_empty()) {

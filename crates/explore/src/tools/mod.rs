@@ -98,6 +98,6 @@ const MOST_NAMES: usize = 20;
 fn check_count(names: &[String], argument: &str) -> Result<(), ToolError> {
     match names.len() {
         0..=MOST_NAMES => Ok(()),
-        count => Err(ToolError::user(format!("`{argument}` has at most {MOST_NAMES} names, not {count}"))),
+        count => Err(ToolError::user(format!("`{argument}` has {count} names; the limit is {MOST_NAMES}"))),
     }
 }

@@ -136,7 +136,10 @@ impl<const JSON: bool> Tool for Scout<JSON> {
             return Err(ToolError::user("the query is empty").hint(hint));
         }
         if args.query.len() > MAX_QUERY {
-            return Err(ToolError::user(format!("a query has at most {MAX_QUERY} bytes, not {}", args.query.len())));
+            return Err(ToolError::user(format!(
+                "the query is too long; the limit is {MAX_QUERY} bytes, got {}",
+                args.query.len()
+            )));
         }
         let caller = cx.caller::<Caller>().ok_or_else(|| ToolError::internal("a call without a caller"))?;
         let changed = match &args.diff {

@@ -189,7 +189,7 @@ fn output(topic: String, list: ReadingList) -> Output {
         match list.stopped.word() {
             "done" => "everything in reach",
             "budget" => "the budget is used up",
-            _ => "the time was over",
+            _ => "the time limit was reached",
         },
         head_line(&list.head)
     )];

@@ -17,7 +17,7 @@ const CASES: &[(&str, &str, &str, &str, usize)] = &[
     ),
     ("match that falls through", "a.rs", "enum E { A, B }\nfn f(e: E) {\n    if let E::A = e {}\n}\n", "E", 3),
     (
-        "match with a branch for everything",
+        "match with a catch-all branch",
         "a.rs",
         "enum E { A, B }\nfn f(e: E) -> u8 {\n    match e { E::A => 1, _ => 2 }\n}\n",
         "E",

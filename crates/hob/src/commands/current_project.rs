@@ -25,18 +25,18 @@ pub(super) fn set_aside(project: &Project) -> Vec<(PathBuf, String)> {
     let state = project.state_dir();
     let still_there = project.state_is_of_another().then(|| {
         let text = format!(
-            "this path used to be another directory, whose mail and logs are in {0}. hob will set them aside until \
-             it runs in that directory's new location. If this directory replaces it, delete the file root-inode in \
-             {0}",
+            "this path belonged to another directory, whose mail and logs are in {0}. hob will set them aside until \
+             it runs in the new location of that directory. If this directory replaces it, delete the file root-inode \
+             in {0}",
             shown(state)
         );
         (state.to_owned(), text)
     });
     let aside = project.states_set_aside().into_iter().map(|aside| {
         let text = format!(
-            "this path used to be another directory, whose mail and logs are set aside in {} until hob runs in that \
-             directory's new location. If this directory replaces it, run `hob stop`, move {} away, move the other \
-             one there, and delete the file root-inode in it",
+            "this path belonged to another directory, whose mail and logs are set aside in {} until hob runs in the \
+             new location of that directory. If this directory replaces it, run `hob stop`, move {} away, move the \
+             other one there, and delete the file root-inode in it",
             shown(&aside),
             shown(state)
         );

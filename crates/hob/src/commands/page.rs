@@ -32,12 +32,12 @@ impl PageCommand {
         let only_shows = refusal.clone();
         let page = Page::bind(project, hello, refusal, self.port).map_err(|error| {
             Failure::new(format_args!("cannot serve the page at port {}: {error}", self.port))
-                .hint("Name another port, or none for a free one.")
+                .hint("Give another port, or leave out --port to use a free one.")
         })?;
         let link = page.link();
         terminal::line(&link);
         if let Some(why) = only_shows {
-            terminal::note(format!("The page only shows, and nothing can be answered there: {why}."));
+            terminal::note(format!("The page is read-only, so you cannot answer there: {why}."));
         }
         terminal::note("The link opens the page once, in one browser. Ctrl-C ends the page.");
         if self.open && !open(&link) {

@@ -104,7 +104,7 @@ fn check(project: &Project, file: Option<&Path>) -> Result<Exit, Failure> {
         if let Some(error) = policy.unreachable.first() {
             return Err(Failure::new(format_args!("{}: {error}", visible::path(file))));
         }
-        terminal::line(format!("{}: {}, all right.", visible::path(file), rules(policy.rules.len())));
+        terminal::line(format!("{}: {}, all valid.", visible::path(file), rules(policy.rules.len())));
         return Ok(Exit::Done);
     }
     let standing = Files::new(project).active(false);
@@ -131,7 +131,7 @@ fn check(project: &Project, file: Option<&Path>) -> Result<Exit, Failure> {
         terminal::line(format!("{}: {} in force.", visible::path(&path), rules(users)));
     }
     for pending in &standing.pending {
-        terminal::line(format!("  waits for `hob trust`: {pending}"));
+        terminal::line(format!("  needs a grant by `hob trust`: {pending}"));
     }
     Ok(Exit::Done)
 }

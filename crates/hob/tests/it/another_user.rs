@@ -50,11 +50,11 @@ fn a_grant_of_another_is_none() {
     let file = project.home().join(".config/hob/trust.toml");
     let eval = ["call", "repl_start", "--profile", "mine"];
     chown(&file, ANOTHER, None).unwrap();
-    refused(&project.run(eval), &["trust.toml belongs to user 12345, not to you", "set it to a directory of your own"]);
+    refused(&project.run(eval), &["trust.toml belongs to user 12345, not to you", "set it to your own directory"]);
     chown(&file, Some(0), None).unwrap();
     // The file belongs to the user, but the directory's owner could replace it.
     chown(file.parent().unwrap(), ANOTHER, None).unwrap();
-    refused(&project.run(eval), &["trust.toml", "hob belongs to user 12345", "another file in its place"]);
+    refused(&project.run(eval), &["trust.toml", "hob belongs to user 12345", "could replace the file"]);
     assert!(!project.root().join("ran").exists());
     chown(file.parent().unwrap(), Some(0), None).unwrap();
 }
@@ -91,7 +91,7 @@ fn state_below_a_directory_of_another_is_refused() {
         lchown(at, ANOTHER, None).unwrap();
     }
     let agents = || Ran::run(project.hob(["agents"]).env("XDG_STATE_HOME", &theirs));
-    refused(&agents(), &["belongs to user 12345", "set XDG_STATE_HOME to a directory of your own"]);
+    refused(&agents(), &["belongs to user 12345", "set XDG_STATE_HOME to your own directory"]);
     // Only the link belongs to the other user.
     for at in [&theirs.join("hob"), &theirs] {
         chown(at, Some(0), None).unwrap();
@@ -112,7 +112,7 @@ fn state_whose_disk_is_away_is_named() {
     fs::rename(&elsewhere, project.top().join("away")).unwrap();
     let link = project.state_dir();
     let target = elsewhere.join("hob").join(link.file_name().unwrap());
-    let words = [&*link.to_string_lossy(), &*target.to_string_lossy(), "Bring the disk back", "delete the link"];
+    let words = [&*link.to_string_lossy(), &*target.to_string_lossy(), "Mount its disk", "delete the link"];
     refused(&project.run(["agents"]), &words);
     refused(&with(&["agents"]), &words);
     for command in ["status", "doctor"] {

@@ -51,7 +51,7 @@ fn a_person_types_into_a_session_and_leaves_it_running() {
     screen.press(&["C-u"]);
     screen.until("main>\n");
     screen.press(&["C-d"]);
-    screen.until("Detached; main goes on.");
+    screen.until("Detached; main continues.");
     screen.until("ended with 0");
     let told = ada.call("repl_eval", json!({ "code": "x" }));
     assert!(told.text.contains("Since your last evaluation: 3 evaluations by user at pts/"), "{told:?}");

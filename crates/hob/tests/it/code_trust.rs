@@ -25,7 +25,7 @@ fn a_person_grants_it_and_no_agent() {
     assert!(by_agent.contains("are disabled until you run `hob trust`: this was started by Claude Code"), "{by_agent}");
     assert!(by_agent.contains("Wrote hob.toml"), "{by_agent}");
     let refused = Ran::run(project.command("hob").args(["trust", "--yes"]).env("CLAUDECODE", "1"));
-    assert!(refused.stderr.contains("an agent must not answer for its person"), "{refused:?}");
+    assert!(refused.stderr.contains("an agent must not answer for its user"), "{refused:?}");
     assert_eq!(trust(&project), Value::Null);
 
     // Without a terminal, `hob init` does not grant it either.

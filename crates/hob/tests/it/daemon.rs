@@ -74,7 +74,7 @@ fn a_first_line_that_is_none_is_answered_and_harms_nobody() {
         &socket,
         b"{\"hob\":9,\"role\":\"mcp\",\"cwd\":\"/\",\"later\":1}\n",
         expect![
-            "this daemon (hob 0.1.0, pid [pid]) speaks protocol 1 and the caller 9; nothing keeps it; end it with `hob stop`"
+            "this daemon (hob 0.1.0, pid [pid]) speaks protocol 1 and the caller 9; it is idle; end it with `hob stop`"
         ],
     );
     let mut long = UnixStream::connect(&socket).unwrap();

@@ -127,7 +127,7 @@ fn both_faces_show_a_day_as_the_status_does() {
     day.screen.press(&["C-s"]);
     day.screen.until("Sent to bob.");
     day.screen.press(&["Escape"]);
-    assert!(bob.call("check_messages", json!({})).text.contains("is your user's own word"));
+    assert!(bob.call("check_messages", json!({})).text.contains("was written to you by your user"));
     assert!(cara.call("check_messages", json!({})).text.contains("Please review."));
     day.agree("an answer to mail");
 

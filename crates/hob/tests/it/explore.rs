@@ -166,7 +166,7 @@ fn the_definitions_of_a_diff_are_the_entries() {
     let refused = project.run(["teach", "t", "--seeds", "area", "--max-depth", "-1"]);
     assert!(refused.stderr.contains("`max_depth` must be between 0 and 20"), "{}", refused.stderr);
     let refused = project.run(["scout", "--diff=--output=x"]);
-    assert!(refused.stderr.contains("`diff` is `working`, `staged` or `BASE..HEAD`"), "{}", refused.stderr);
+    assert!(refused.stderr.contains("use `working`, `staged` or `BASE..HEAD`"), "{}", refused.stderr);
 }
 
 #[test]

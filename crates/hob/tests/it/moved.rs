@@ -107,7 +107,7 @@ fn what_was_set_aside_is_told() {
     let check = |where_it_waits: &str| {
         for command in [&["status"][..], &["status", "--json"], &["doctor"]] {
             let told = moved.run(&here, command);
-            assert!(told.stdout.contains("this path used to be another directory"), "{told:?}");
+            assert!(told.stdout.contains("this path belonged to another directory"), "{told:?}");
             assert!(told.stdout.contains(where_it_waits), "{told:?}");
         }
         let status = moved.run(&here, &["status", "--json"]).ok();
@@ -123,7 +123,7 @@ fn what_was_set_aside_is_told() {
     check(&format!("{state}."));
     moved.agents(&moved.new_location());
     let told = moved.run(&here, &["status"]);
-    assert!(!told.stdout.contains("this path used to be another directory"), "{told:?}");
+    assert!(!told.stdout.contains("this path belonged to another directory"), "{told:?}");
 }
 
 #[test]

@@ -218,7 +218,7 @@ fn places_by_commands() {
             let only_in_projects = matches!(quiet[0], "status" | "stop");
             if root.is_none() && only_in_projects {
                 assert!(
-                    ran.stderr.contains("is no project") && ran.stderr.contains("--project DIR"),
+                    ran.stderr.contains("cannot be a project") && ran.stderr.contains("--project DIR"),
                     "{name}: {ran:#?}"
                 );
             } else if !matches!(quiet, ["call", "repl_evla"] | ["call", _, "--cod", _] | ["frobnicate"]) {
@@ -256,7 +256,7 @@ fn places_by_commands() {
         peer.initialize();
         let id = peer.start_call("repl_list", json!({}));
         let listed = peer.response(id);
-        let refused = listed["error"]["message"].as_str().map(|why| why.contains("is no project"));
+        let refused = listed["error"]["message"].as_str().map(|why| why.contains("cannot be a project"));
         assert!(refused != Some(false), "{name}: {listed}");
         line.push_str(&format!("; mcp: {}", if refused.is_some() { "says so" } else { "serves" }));
         drop(peer);
@@ -296,7 +296,7 @@ fn places_by_commands() {
 fn outcome(ran: &Ran) -> &'static str {
     match ran.code {
         Some(0) => "done",
-        _ if ran.stderr.contains("is no project") => "refused",
+        _ if ran.stderr.contains("cannot be a project") => "refused",
         _ if ran.stderr.contains("cannot write") => "cannot write",
         _ => "failed",
     }

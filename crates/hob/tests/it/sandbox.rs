@@ -27,7 +27,7 @@ fn code_in_a_sandbox_does_not_leave_it_by_another_session() {
         format!("{hob} stop"),
     ] {
         let inner = project.run(["eval", &by]);
-        assert!(inner.stderr.contains("his comes from code of a session"), "{inner:?}");
+        assert!(inner.stderr.contains("he call comes from code of a sandboxed session"), "{inner:?}");
     }
     assert!(!outside.exists());
 }

@@ -80,7 +80,7 @@ fn mail_to_the_person_is_read_and_answered_by_keys() {
     screen.press(&["C-p", "C-s"]);
     screen.until("Sent to ann.");
     let taken = ann.call("check_messages", json!({}));
-    assert!(taken.text.contains("is your user's own word"), "{}", taken.text);
+    assert!(taken.text.contains("was written to you by your user"), "{}", taken.text);
     let messages = &taken.structured["messages"];
     let fields =
         |at: usize| [&messages[at]["from"], &messages[at]["priority"], &messages[at]["content"]].map(Value::clone);
@@ -103,7 +103,7 @@ fn a_call_is_cancelled_by_keys() {
     screen.until("Cancel the repl_eval of ann?");
     screen.press(&["y"]);
     let answer = ann.answer(call);
-    assert!(answer.is_error && answer.text.contains("cancelled by hand"), "{}", answer.text);
+    assert!(answer.is_error && answer.text.contains("Your user cancelled this call"), "{}", answer.text);
     screen.until("The call is cancelled");
 }
 

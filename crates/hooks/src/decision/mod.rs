@@ -212,8 +212,7 @@ impl Decider {
                     *outcome = Some(format!("let go: {why}"));
                     // The texts were not delivered: their sources keep them.
                     added.pieces.into_iter().filter_map(|piece| piece.lost).for_each(|lost| lost());
-                    let reason =
-                        if answer.reason.is_empty() { "something waits for it".to_owned() } else { answer.reason };
+                    let reason = if answer.reason.is_empty() { "work is waiting".to_owned() } else { answer.reason };
                     let notice = format!("hob let the agent stop although it should continue ({reason}): {why}");
                     Answer { notice: Some(notice), ..Answer::pass() }
                 }
@@ -318,7 +317,7 @@ impl Loss {
             Loss::AskBecameDeny => "this event cannot ask, so it was denied",
             Loss::DenyBecameContext => "this event cannot be prevented, so the reason went into the context",
             Loss::DenyWasLost => "this event cannot be prevented",
-            Loss::ContextWasKept => "this event takes no context, which is kept for the next that does",
+            Loss::ContextWasKept => "this event accepts no context, so it is kept for the next event that does",
             Loss::AllowWasLost => "this event cannot allow",
         }
     }

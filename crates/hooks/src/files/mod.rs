@@ -175,7 +175,8 @@ fn of_project(texts: &Texts, before: &RuleRecord) -> InForce {
     };
     if let Some(why) = ours.broken.as_ref().filter(|_| ours.held.rules.is_empty() && ours.policy.rules.is_empty()) {
         let reason = format!(
-            "{FILE} cannot be used ({why}), and no rules of it are known: fix it, and check it with `hob policy check`"
+            "{FILE} cannot be used ({why}), and no earlier version of its rules is known: fix it, and check it with \
+             `hob policy check`"
         );
         ours.policy.decide_on_all_tools("hob.project-policy", Verdict::Ask, reason);
     }
@@ -219,7 +220,7 @@ pub fn project_text(project: &Project) -> Result<Option<String>, String> {
     let path = project.root().join(FILE);
     match path.canonicalize() {
         Ok(to) if !to.starts_with(project.root()) => {
-            return Err(format!("it leads to {}, out of the project: replace the link by the file", to.display()));
+            return Err(format!("it is a link out of the project, to {}: replace it with the file", to.display()));
         }
         _ => {}
     }

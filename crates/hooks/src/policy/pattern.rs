@@ -68,9 +68,9 @@ impl Pattern {
     /// Parses a pattern. Returns an error text for an invalid one.
     pub(crate) fn parse(text: &str) -> Result<Pattern, &'static str> {
         let mut words = text.split_whitespace();
-        let program = words.next().ok_or("it is empty: write a program, and words that its arguments have")?.to_owned();
+        let program = words.next().ok_or("it is empty: write a program, and words of its arguments")?.to_owned();
         if program.starts_with('-') {
-            return Err("it begins with an option: write the program before it, or `*` for any");
+            return Err("it starts with an option: write the program before it, or `*` for any");
         }
         let (has_path, has_glob) = (program.contains('/'), program.contains('*'));
         let (options, operands) = (Vec::new(), Vec::new());

@@ -254,7 +254,7 @@ impl Rule {
     fn check(table: RuleTable) -> Result<Rule, String> {
         let id = &table.id;
         if id.is_empty() || id.len() > 80 || !id.chars().all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c)) {
-            return Err(format!("the id {id:?} is not of 1 to 80 letters, digits, `-`, `_` and `.`"));
+            return Err(format!("invalid id {id:?}: use 1 to 80 letters, digits, `-`, `_` and `.`"));
         }
         let in_rule = |what: String| format!("rule {id}: {what}");
         let is_about_tool = !table.tool.is_empty() || !table.command.is_empty() || table.when.contains_key("path");
@@ -266,7 +266,7 @@ impl Rule {
                 None => {
                     let kinds: Vec<&str> = Kind::ALL.iter().map(|kind| kind.as_str()).collect();
                     return Err(in_rule(format!(
-                        "no agent has an event {name:?}; kinds are {}, and agents' own names are in docs/generated/hooks.md",
+                        "unknown event {name:?}; kinds are {}, and agents' own names are in docs/generated/hooks.md",
                         kinds.join(", ")
                     )));
                 }
@@ -274,7 +274,7 @@ impl Rule {
         }
         if on.is_empty() {
             if !is_about_tool {
-                return Err(in_rule("`on` is missing: say which events it is about".to_owned()));
+                return Err(in_rule("`on` is missing: name the events".to_owned()));
             }
             on = vec![On::Kind(Kind::ToolBefore), On::Kind(Kind::PermissionRequest)];
             if table.decide == Verdict::Person {
@@ -290,7 +290,8 @@ impl Rule {
                 On::Name(name) => name,
             };
             return Err(in_rule(format!(
-                "a person decides on permission_request and tool_before, and not on {name}: write `deny`, or another `on`"
+                "a person can decide only on permission_request and tool_before, not on {name}: write `deny`, or \
+                 another `on`"
             )));
         }
         if let Some(name) = table.agent.iter().find(|name| !name.contains('*') && Agent::named(name).is_none()) {
@@ -326,7 +327,7 @@ impl Rule {
                 }
             };
             if !is_right {
-                return Err(in_rule(format!("the condition {name:?} has a value of another kind")));
+                return Err(in_rule(format!("the condition {name:?} has a value of the wrong type")));
             }
         }
         Ok(Rule { on, tools, commands, paths, table })

@@ -14,7 +14,8 @@ pub(super) fn why_unreachable(rule: &Rule) -> Option<String> {
     if is_about_tool && rule.on.iter().all(|on| !kinds(on).iter().any(|kind| has_tool(*kind))) {
         let names: Vec<&str> = table.on.iter().collect();
         return Some(format!(
-            "no event of {} is about a tool, so `tool`, `command` and `path` never hold: write on = \"tool_before\", or leave `on` out",
+            "no event of {} is about a tool, so `tool`, `command` and `path` never match: write on = \"tool_before\", \
+             or leave `on` out",
             names.join(", ")
         ));
     }
@@ -35,16 +36,24 @@ pub(super) fn why_unreachable(rule: &Rule) -> Option<String> {
             .iter()
             .all(|tool| never(tool, &[ToolKind::Read, ToolKind::Search, ToolKind::Fetch, ToolKind::Agent]))
     {
-        return Some("`command` never holds for this `tool`, which runs no commands: write tool = \"shell\", or leave one of them out".to_owned());
+        return Some(
+            "`command` never matches this `tool`, which runs no commands: write tool = \"shell\", or leave one of \
+             them out"
+                .to_owned(),
+        );
     }
     if !rule.tools.is_empty()
         && rule.paths.is_some()
         && rule.tools.iter().all(|tool| never(tool, &[ToolKind::Fetch, ToolKind::Agent]))
     {
-        return Some("the condition `path` never holds for this `tool`, which names no files: write tool = [\"read\", \"write\", \"edit\"], or leave one of them out".to_owned());
+        return Some(
+            "the condition `path` never matches this `tool`, which names no files: write tool = [\"read\", \"write\", \
+             \"edit\"], or leave one of them out"
+                .to_owned(),
+        );
     }
     if let Some((name, kind)) = table.tool.iter().find_map(|name| Some((name, misspelled_kind(name)?))) {
-        return Some(format!("no agent has a tool {name:?}: write tool = {:?}", kind.as_str()));
+        return Some(format!("unknown tool {name:?}: write tool = {:?}", kind.as_str()));
     }
     let command = table.command.iter().find_map(|pattern| {
         let word = pattern.split_whitespace().find(|word| word.contains(['|', ';', '"', '\'']) || word.ends_with('&'))?;

@@ -123,14 +123,14 @@ pub async fn hook(hooks: Arc<Hooks>, cx: Context, params: Option<Box<RawValue>>)
     let params = params.ok_or_else(|| wrong("the event is missing".to_owned()))?;
     let Params { agent, event, json, json_line, raw, raw_hex, within_ms, person_ms } =
         serde_json::from_str(params.get()).map_err(|error| wrong(error.to_string()))?;
-    let agent = Agent::named(&agent).ok_or_else(|| wrong(format!("there is no agent {agent:?}")))?;
+    let agent = Agent::named(&agent).ok_or_else(|| wrong(format!("unknown agent {agent:?}")))?;
     let raw = match (json, json_line, raw_hex) {
         (Some(json), ..) => Raw::Json(json),
         (_, Some(json), _) => Raw::JsonLine(json),
         (.., Some(hex)) => Raw::new(hex::decode(hex).map_err(|error| wrong(error.to_string()))?),
         (None, None, None) => Raw::Text(raw),
     };
-    let caller = cx.caller::<Caller>().ok_or_else(|| RpcError::new(INTERNAL, "the caller is not known"))?;
+    let caller = cx.caller::<Caller>().ok_or_else(|| RpcError::new(INTERNAL, "unknown caller"))?;
     let (cwd, worktree) = (caller.cwd.clone(), caller.worktree.clone());
     let asked = IncomingEvent { agent, named: event, raw: Arc::new(raw), cwd, worktree, process: None };
     let mut deadline = begun + Duration::from_millis(within_ms);
@@ -235,6 +235,6 @@ fn by_person(added: &mut Added, asking: &Asking, said: PersonResult) {
             });
             added.outcome = Some(format!("{by} {said}"));
         }
-        Err(why) => added.outcome = Some(format!("the agent asks by itself: {why}")),
+        Err(why) => added.outcome = Some(format!("the agent itself asks: {why}")),
     }
 }

@@ -99,7 +99,7 @@ impl Callers {
     pub async fn waiting(&self, cx: &Context) -> Option<String> {
         let (mail, agent) = self.mail_and_name(cx).await.ok()?;
         let counted = counted(&mail, &agent).await;
-        let counted = counted.inspect_err(|error| tracing::debug!(%error, %agent, "count what waits for a brief"));
+        let counted = counted.inspect_err(|error| tracing::debug!(%error, %agent, "cannot count messages for a brief"));
         let (latest, text) = counted.ok()??;
         let mut hints = self.hints.0.lock();
         if let Some(connection) =
@@ -151,7 +151,7 @@ impl Callers {
             let waiting = match counted(&mail, &agent).await {
                 Ok(waiting) => waiting,
                 Err(error) => {
-                    tracing::debug!(%error, %agent, "count what waits for a hint");
+                    tracing::debug!(%error, %agent, "cannot count messages for a hint");
                     tokio::time::sleep(AWAY).await;
                     continue;
                 }

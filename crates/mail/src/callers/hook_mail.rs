@@ -32,12 +32,13 @@ impl Callers {
         let session = SessionId::new(caller(cx).ok()?.run.as_deref()?).ok()?;
         let (mail, agent) = self.mail_and_name(cx).await.ok()?;
         let told = in_hand(&mail, &agent, &session).await;
-        let (text, ids) = told.inspect_err(|error| tracing::debug!(%error, %agent, "tell of mail in hand")).ok()??;
+        let (text, ids) =
+            told.inspect_err(|error| tracing::debug!(%error, %agent, "cannot remind of received mail")).ok()??;
         let runtime = tokio::runtime::Handle::current();
         let lost = Box::new(move || {
             runtime.spawn(async move {
                 if let Err(error) = mail.list_in_hand_again(&agent, &session, ids).await {
-                    tracing::debug!(%error, %agent, "note that a list of mail in hand was lost");
+                    tracing::debug!(%error, %agent, "cannot record that a reminder of mail was lost");
                 }
             });
         });
@@ -55,7 +56,7 @@ impl Callers {
         // Registered before the store is asked, so that nothing arrives unnoticed between the two.
         let bell = mail.bell(&agent).ok();
         let told = hook_context(&mail, &agent, event).await;
-        let told = told.inspect_err(|error| tracing::debug!(%error, %agent, "tell of mail at a hook")).ok()?;
+        let told = told.inspect_err(|error| tracing::debug!(%error, %agent, "cannot announce mail at a hook")).ok()?;
         let mut quiet = self.quiet.0.lock();
         quiet.remove(&key);
         match (&told, bell) {

@@ -175,7 +175,7 @@ impl Callers {
         };
         let Refusal::UnknownAgent { name, nearest } = &unknown else { return failed(unknown) };
         let mut hints = if nearest.is_empty() { Vec::new() } else { unknown.hints() };
-        hints.push(format!("{}, if the name is right and new.", register_first(name)));
+        hints.push(format!("{}, if this new name is right.", register_first(name)));
         refused(&unknown, hints)
     }
 
@@ -212,7 +212,7 @@ impl Callers {
         });
         if let Err(error) = followed {
             // The next call tries again; until then the file still identifies the directory.
-            tracing::warn!(%error, %agent, "note where an agent stands now");
+            tracing::warn!(%error, %agent, "cannot record the worktree of an agent");
         }
     }
 
@@ -366,13 +366,13 @@ impl Callers {
     fn nobody(&self) -> ToolError {
         let error = ToolError::user("This connection uses the project's token, which does not identify an agent.");
         let error = error.hint(
-            "In the agent's worktree, `hob agents token NAME` prints the agent's own; connect with it instead, as \
-             `Authorization: Bearer TOKEN`.",
+            "Run `hob agents token NAME` in the agent's worktree, and connect with that token, as `Authorization: \
+             Bearer TOKEN`.",
         );
-        let error = error.hint("`hob quickstart --name NAME --role ROLE`, in its worktree, makes an agent.");
+        let error = error.hint("To register an agent, run `hob quickstart --name NAME --role ROLE` in its worktree.");
         match listed(&self.identities.candidates(None)) {
             names if names.is_empty() => error,
-            names => error.hint(format!("The agents here: {names}.")),
+            names => error.hint(format!("Known agents: {names}.")),
         }
     }
 

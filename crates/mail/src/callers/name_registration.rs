@@ -81,8 +81,8 @@ impl Callers {
         let agent = AgentName::new(said.name.trim_start_matches('@')).map_err(failed)?;
         if caller.known == Identification::ByAgentToken && caller.name.as_deref() != Some(agent.as_str()) {
             let own = caller.name.as_deref().unwrap_or_default();
-            return Err(ToolError::user(format!("This connection's token is that of the agent {own}."))
-                .hint("Another agent has another token: `hob agents token NAME`, in its worktree, prints it."));
+            return Err(ToolError::user(format!("This connection uses the token of the agent {own}."))
+                .hint("For another agent's token, run `hob agents token NAME` in its worktree."));
         }
         let mail = self.mail().await?;
         let before = self.name_of(None, caller, &holder).ok();
@@ -226,11 +226,11 @@ impl Callers {
         let waiting = mail.rename(rename).await.map_err(rename_refusal)?;
         let had_token = self.was_renamed(&from, &to)?;
         let mut text = format!(
-            "{from} is called {to} now. {} for it; its messages and its groups are {to}'s too. The name {from} is free.",
+            "{from} is now called {to}. {} for it; {to} keeps its messages and groups. The name {from} is free.",
             waits(waiting)
         );
         if had_token {
-            text.push_str(" Its token for HTTP is worth nothing any more: `hob agents token` prints another.");
+            text.push_str(" Its token for HTTP is no longer valid: `hob agents token` prints a new one.");
         }
         Ok(Changed { waiting, text })
     }
@@ -243,15 +243,15 @@ impl Callers {
         let (agent, holder, takeover) = (bare(name)?, self.holder(caller(cx)?)?, caller(cx)?.takeover);
         let mail = self.mail().await?;
         if mail.agent(agent.as_str()).await.map_err(failed)?.standing == Liveness::Active && !takeover {
-            return Err(ToolError::user(format!("{agent} is active: a process goes by this name.")).hint(format!(
+            return Err(ToolError::user(format!("{agent} is active: a process uses this name.")).hint(format!(
                 "`hob status` shows it. End it first, or give it another name: `hob agents rename {agent} NEW`."
             )));
         }
         let waiting = self.remove(&mail, agent.clone(), holder, takeover).await?;
         let text = match waiting {
-            0 => format!("The name {agent} is free now; no message waited for it."),
+            0 => format!("The name {agent} is free now; it had no unread messages."),
             _ => format!(
-                "The name {agent} is free now. {} waited for it unread: each sender has a report.",
+                "The name {agent} is free now. Unread: {}; each sender gets a report.",
                 counted(waiting, "message")
             ),
         };

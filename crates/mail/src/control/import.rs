@@ -106,7 +106,7 @@ async fn take_over(mail: &Arc<Mail>, importer: Result<&Session, String>, found: 
         }
     }
     done.text = format!(
-        "Took over {}, {} and {}, all read. Here already: {}; left out: {}; could not be read: {}.",
+        "Imported {}, {} and {}, all marked as read. Already present: {}; skipped: {}; unreadable: {}.",
         counted(done.agents, "agent"),
         counted(done.groups, "group"),
         counted(done.messages, "message"),
@@ -114,7 +114,7 @@ async fn take_over(mail: &Arc<Mail>, importer: Result<&Session, String>, found: 
         skipped,
         counted(found.unreadable, "line")
     );
-    done.skipped.iter().for_each(|why| done.text.push_str(&format!("\n  left out: {why}")));
+    done.skipped.iter().for_each(|why| done.text.push_str(&format!("\n  skipped: {why}")));
     done
 }
 

@@ -50,8 +50,8 @@ pub async fn inbox(
     let count = counted(messages.len() as u64, "message");
     match (messages.len(), found.remaining) {
         (0, _) => framed.line("No messages."),
-        (_, 0) => framed.line(&format!("{count} for {agent}, only shown.")),
-        (_, more) => framed.line(&format!("{count} for {agent}, only shown; {more} more.")),
+        (_, 0) => framed.line(&format!("{count} for {agent}, not marked as read.")),
+        (_, more) => framed.line(&format!("{count} for {agent}, not marked as read; {more} more.")),
     }
     messages.iter().for_each(|message| message.show(&mut framed));
     let status = if messages.is_empty() { "empty" } else { "messages" };

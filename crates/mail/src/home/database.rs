@@ -84,12 +84,12 @@ fn cannot_move_error(why: Why, former: &Location, now: &Location, file: &Path) -
         Why::AnotherDatabase => to_former(former, file),
         Why::Others { names, waiting } => {
             let waits = match waiting {
-                0 => "nothing waits there for this project's agents".to_owned(),
+                0 => "no messages wait there for this project's agents".to_owned(),
                 1 => "1 message waits there for this project's agents".to_owned(),
                 more => format!("{more} messages wait there for this project's agents"),
             };
             let with = format!(
-                "It cannot be moved: agents of others are there, or have the same names here ({}); {waits}.",
+                "It cannot be moved: the database has agents of other projects, or with the same names ({}); {waits}.",
                 names.join(", ")
             );
             vec![with, KEEP_OR_SWITCH.to_owned()]

@@ -160,12 +160,13 @@ impl Home {
                     _ if is_other => return refused(self.moved_error(&note.place, None, &now), &note.place),
                     (true, true) => None,
                     (false, _) => Some(format!(
-                        "{} is configured: the next call goes on there if it is the same database, and is refused if not",
+                        "{} is configured: the next call uses it if it is the same database, and is refused otherwise",
                         self.describe(&now, None)
                     )),
                     (true, false) if Space::stored(&*note.place.space).is_of_path() && is_of_path(&now) => None,
                     (true, false) => Some(format!(
-                        "{} is configured: the next call takes the mail along, if nobody else's is there, and is refused if not",
+                        "{} is configured: the next call moves the mail there if it has no other project's mail, and \
+                         is refused otherwise",
                         self.describe(&now, None)
                     )),
                 };
@@ -195,7 +196,7 @@ impl Home {
         }
         let next = "Agents were registered in it. Put it back, with its -wal file if there is one; or, if the mail is in a \
                     database, give its address as HOB_MAIL_DATABASE and `hob stop`. `hob mail switch` creates an empty one.";
-        Err(StoreError::Strange { path: file, what: "is not there any more", next: next.to_owned() })
+        Err(StoreError::Strange { path: file, what: "no longer exists", next: next.to_owned() })
     }
 
     /// Applies a decision and describes the result.
@@ -208,7 +209,7 @@ impl Home {
         let look = self.report_location();
         let former = note.as_ref().map_or_else(|| self.own_file(), |note| note.place.clone());
         if look.problem.is_none() && look.remark.is_none() {
-            return Ok(format!("There is nothing to decide: the mail is in {}.", look.place));
+            return Ok(format!("Nothing to change: the mail is in {}.", look.place));
         }
         let is_gone = former.store == Kind::File && now.store == Kind::File;
         match choice {
@@ -233,7 +234,7 @@ impl Home {
             }
             Choice::Keep => {
                 let text = format!(
-                    "The mail stays in {}, though {} is configured. `hob mail switch` takes that back.",
+                    "The mail stays in {}, though {} is configured. `hob mail switch` reverts this.",
                     self.describe(&former, None),
                     self.describe(&now, None)
                 );
@@ -301,8 +302,8 @@ impl Home {
 }
 
 /// The hint when both places are available.
-const KEEP_OR_SWITCH: &str = "Nothing was sent or read. `hob mail keep` stays where the mail is; `hob mail switch` continues in the \
-                              configured place, and leaves the other mail where it is.";
+const KEEP_OR_SWITCH: &str = "Nothing was sent or read. `hob mail keep` keeps the current store; `hob mail switch` \
+                              uses the configured one and leaves the old mail in place.";
 
 fn describe_database(place: &Location) -> String {
     format!("{}, in the space of {} ({})", place.address.as_deref().unwrap_or_default(), place.called, place.space)
@@ -316,12 +317,12 @@ fn is_of_path(place: &Location) -> bool {
 fn to_former(former: &Location, file: &Path) -> Vec<String> {
     vec![
         format!(
-            "Nothing was sent or read. To go on there, give its address with the password ({}) as HOB_MAIL_DATABASE, or in \
-             {} (chmod 600), then `hob stop`.",
+            "Nothing was sent or read. To continue there, give its address with the password ({}) as \
+             HOB_MAIL_DATABASE, or in {} (chmod 600), then `hob stop`.",
             former.address.as_deref().unwrap_or_default(),
             file.display()
         ),
-        "`hob mail switch` continues in the configured place, and leaves the other mail where it is.".to_owned(),
+        "`hob mail switch` uses the configured one and leaves the old mail in place.".to_owned(),
     ]
 }
 

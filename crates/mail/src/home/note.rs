@@ -69,12 +69,12 @@ pub(super) fn read(dir: &Path) -> Result<Option<Note>, StoreError> {
     let bytes = match private::read(&path, LONGEST) {
         Ok(Some(bytes)) => bytes,
         Ok(None) if path.symlink_metadata().is_err() => return Ok(None),
-        Ok(None) => return strange("is not a file that you own and only you can read"),
+        Ok(None) => return strange("is not a file of yours that only you can read (chmod 600)"),
         Err(error) => return Err(StoreError::Away { reason: format!("read {}: {error}", path.display()) }),
     };
     match serde_json::from_slice(&bytes) {
         Ok(note) => Ok(Some(note)),
-        Err(_) => strange("is not what hob wrote"),
+        Err(_) => strange("was not written by hob"),
     }
 }
 

@@ -87,20 +87,19 @@ pub enum ImportError {
     #[error("read {}: {source}", shown(path))]
     Read { path: PathBuf, source: io::Error },
     #[error(
-        "the log in {} has more than {LOG_MAX} bytes; look whether its files are logs, and take out what need not be imported",
+        "the log in {} has more than {LOG_MAX} bytes; check that its files are logs, and remove what you do not need",
         shown(path)
     )]
     TooLong { path: PathBuf },
     #[error(
-        "the log in {} has more to import than is taken at once ({EVENTS_MAX} events, {} MiB); import it in parts: put events.jsonl \
-         and some of the files in messages into a directory of their own, and name that",
+        "the log in {} exceeds the limit of one import ({EVENTS_MAX} events, {} MiB); import it in parts: copy \
+         events.jsonl and some files of messages into a separate directory, and name that",
         shown(path),
         EVENTS_BYTES_MAX >> 20
     )]
     TooMuch { path: PathBuf },
     #[error(
-        "{} leads out of {}, to {}, which is read only for who names it: see whose log that is, then `hob import thrum` with that \
-         path",
+        "{} is a link out of {}, to {}; check whose log that is, then give that path to `hob import thrum`",
         shown(path),
         shown(home),
         shown(to)
@@ -482,7 +481,7 @@ rubbish
         // A repeated event counts once.
         assert_eq!(write("{\"type\":\"message.delete\",\"event_id\":\"x\"}\n", EVENTS_MAX + 1).unwrap(), few);
         let error = write("{\"type\":\"message.delete\"}\n", EVENTS_MAX).unwrap_err().to_string();
-        assert!(error.contains("more to import than is taken at once (200000 events, 128 MiB)"), "{error}");
+        assert!(error.contains("exceeds the limit of one import (200000 events, 128 MiB)"), "{error}");
         let long = format!("{{\"type\":\"message.edit\",\"message_id\":\"{}\"}}\n", "x".repeat(4 << 20));
         assert!(matches!(write(&long, 33), Err(ImportError::TooMuch { .. })));
     }

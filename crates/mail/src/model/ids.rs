@@ -53,7 +53,7 @@ fn check(what: &'static str, name: &str) -> Result<(), NameError> {
     } else if !name.chars().all(legal) {
         "only the letters a-z, digits, `_` and `-` are allowed"
     } else if name.starts_with('-') {
-        "it begins with `-`, as an option of a command does"
+        "it begins with `-`, like a command-line option"
     } else {
         return Ok(());
     };
@@ -211,7 +211,7 @@ impl MessageId {
     pub fn new(id: &str) -> Result<MessageId, NameError> {
         let is_legal = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.' | ':');
         if id.len() > 80 || !id.starts_with(|c: char| c.is_ascii_alphanumeric()) || !id.chars().all(is_legal) {
-            let why = "an id is `msg_` and 26 characters, as a message or list shows it";
+            let why = "an id is `msg_` and 26 characters; copy it from a message or a list";
             return Err(NameError { what: "a message", name: id.chars().take(80).collect(), why });
         }
         Ok(MessageId(id.into()))

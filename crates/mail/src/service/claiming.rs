@@ -181,7 +181,7 @@ impl Handout {
                     error,
                     StoreError::Refused(_) | StoreError::Corrupt { .. } | StoreError::Newer { .. } | StoreError::Gone
                 ) {
-                    tracing::error!(%error, "hand back what nobody took");
+                    tracing::error!(%error, "cannot return messages that no caller received");
                     return;
                 }
                 tokio::time::sleep(pause).await;

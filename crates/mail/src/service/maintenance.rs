@@ -81,7 +81,7 @@ pub(crate) fn start(mail: &Arc<Mail>) {
                 mail.sessions.active(mail.limits.active).iter().for_each(|agent| mail.seen.mark(agent));
                 mail.write_seen().await;
                 if let Err(error) = mail.expect_former_sessions().await {
-                    tracing::warn!(%error, "look for sessions whose daemon is gone");
+                    tracing::warn!(%error, "cannot look for sessions of ended daemons");
                 }
             }
         }
@@ -95,7 +95,7 @@ impl Mail {
             return;
         }
         if let Err(error) = self.store.change(Touch { agents }).await {
-            tracing::warn!(%error, "write down who was seen");
+            tracing::warn!(%error, "cannot record which agents were seen");
         }
     }
 
@@ -114,7 +114,7 @@ impl Mail {
                     }
                 }
                 Err(error) => {
-                    tracing::warn!(%error, "delete mail that was handled long ago");
+                    tracing::warn!(%error, "cannot delete old mail");
                     return;
                 }
             }

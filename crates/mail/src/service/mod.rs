@@ -141,7 +141,7 @@ impl Mail {
         match self.store.query(query::Versions { agents: agents.clone() }).await {
             Ok(versions) => self.waits.wake_by_versions(&agents, &versions),
             // The next poll tries again.
-            Err(error) => tracing::warn!(%error, "look for new mail"),
+            Err(error) => tracing::warn!(%error, "cannot look for new mail"),
         }
     }
 
@@ -182,14 +182,14 @@ impl Mail {
         loop {
             let error = match (self.store.change(operation.clone()).await, &doubt) {
                 (Err(StoreError::Uncertain { reason }), _) => {
-                    tracing::warn!(%reason, "the mail store went away in the middle; doing it again");
+                    tracing::warn!(%reason, "the mail store became unavailable during a change; retrying");
                     doubt.insert(reason)
                 }
                 (Err(StoreError::Refused(refusal)), Some(_)) => {
                     return done(&refusal).ok_or(MailError::Refused(refusal));
                 }
                 (Err(error), Some(reason)) => {
-                    tracing::warn!(%error, "it is still uncertain what the mail store did");
+                    tracing::warn!(%error, "the effect on the mail store is still unknown");
                     reason
                 }
                 (other, _) => return Ok(other?),

@@ -118,7 +118,7 @@ pub(super) fn start(mail: &Arc<Mail>) {
                     let _ = tokio::time::timeout(LOOK, spool.changed()).await;
                 }
                 Err(error) => {
-                    tracing::warn!(%error, waiting = spool.waiting(), "hand on queued messages; trying again");
+                    tracing::warn!(%error, waiting = spool.waiting(), "cannot send queued messages; retrying");
                     tokio::time::sleep(pause).await;
                     pause = (pause * 2).min(LATER);
                 }

@@ -82,7 +82,7 @@ impl Mail {
         let mut to = request.to.iter().map(|text| Address::parse(text)).collect::<Result<Vec<_>, _>>()?;
         if to.is_empty() {
             let Some(id) = &reply_to else {
-                let why = "say to whom, or which message it answers".to_owned();
+                let why = "give a recipient, or the message that it answers".to_owned();
                 return Err(Refusal::Argument { argument: "to", why }.into());
             };
             to = vec![self.other_side(session, id).await?];
@@ -165,7 +165,7 @@ impl Mail {
                 return self.queue(spare.0, spare.1, error.to_string()).await;
             }
             (Err(MailError::Store(StoreError::Uncertain { reason })), None) => {
-                let reason = format!("{reason}; whether it stored {id} is not known");
+                let reason = format!("{reason}; it may have stored {id}");
                 return Err(StoreError::Uncertain { reason }.into());
             }
             (Err(MailError::Refused(refusal)), _) => return Err(self.with_neighbours(refusal).await.into()),
@@ -213,7 +213,7 @@ impl Mail {
         match &message.to[..] {
             [one] if !message.from.is_system() => Ok(Address::parse(one)?),
             _ => {
-                let why = format!("{id} was written by you or by hob; say to whom");
+                let why = format!("{id} was written by you or by hob; give a recipient");
                 Err(Refusal::Argument { argument: "to", why }.into())
             }
         }

@@ -225,11 +225,11 @@ impl Mail {
                     | StoreError::Newer { .. }
                     | StoreError::Gone),
                 ) => {
-                    tracing::error!(%error, "free what an ended session had in hand");
+                    tracing::error!(%error, "cannot release the messages of an ended session");
                     return;
                 }
                 Err(error) => {
-                    tracing::warn!(%error, "free what an ended session had in hand; trying again");
+                    tracing::warn!(%error, "cannot release the messages of an ended session; trying again");
                     tokio::time::sleep(pause).await;
                     pause = (pause * 2).min(Duration::from_secs(10));
                 }

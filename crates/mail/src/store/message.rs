@@ -99,14 +99,14 @@ fn report_text(message: &MessageId, recipient: &AgentName, reason: Reason) -> St
         Reason::NeverConfirmed { attempts } => attempts,
         Reason::Forgotten => {
             return format!(
-                "Your message {message} to {recipient} was never read, and is dead: the agent {recipient} was removed \
+                "Your message {message} to {recipient} was never read and is dead: the agent {recipient} was removed \
                  (`hob agents forget`). If it still matters, send it to another agent."
             );
         }
     };
     format!(
-        "Your message {message} to {recipient} was handed out {attempts} times and never confirmed, so it is dead: \
-         {recipient} took it and ended before its next call, each time. Nothing more happens with it. If it still \
-         matters, see delivery_status of {message}, and send it again."
+        "Your message {message} to {recipient} was delivered {attempts} times and never confirmed, so it is dead: \
+         {recipient} ended before its next call each time. It will not be delivered again. If it still matters, see \
+         delivery_status of {message}, and send it again."
     )
 }

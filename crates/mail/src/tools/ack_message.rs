@@ -92,9 +92,9 @@ impl Tool for AckMessage {
             .results
             .iter()
             .map(|item| match &*item.state {
-                "unknown" => format!("{}: unknown, it is not in your mailbox", quoted(&item.id, 80)),
+                "unknown" => format!("{}: unknown; it is not in your mailbox", quoted(&item.id, 80)),
                 state if item.settled_before => format!(
-                    "{}: {state} before, and stays so, as its sender was told; send_message with reply_to says anything else",
+                    "{}: already {state}, and its sender was told; to add something, use send_message with reply_to",
                     quoted(&item.id, 80)
                 ),
                 state => format!("{}: {state}", quoted(&item.id, 80)),

@@ -69,7 +69,8 @@ impl Tool for BroadcastMessage {
     const TITLE: &'static str = "Send a message to everyone";
     const EFFECT: Effect = Effect::WRITE;
     const REPEAT: Repeat = Repeat::Visible {
-        advice: "search_messages, or `hob search` in a shell, shows whether it was stored; send it again only if not.",
+        advice: "Check with search_messages, or `hob search` in a shell, whether it was stored; send it again only if \
+                 not.",
     };
     type Args = Args;
     type Output = Output;
@@ -107,7 +108,7 @@ impl Tool for BroadcastMessage {
 
     fn text(output: &Output) -> String {
         if output.message_ids.is_empty() {
-            return "no_recipients: the filter leaves nobody but you; nothing was sent.".to_owned();
+            return "no_recipients: the filter excludes all other agents; nothing was sent.".to_owned();
         }
         let failed = if output.failed_to.is_empty() {
             String::new()

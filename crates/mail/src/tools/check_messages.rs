@@ -98,20 +98,23 @@ impl Tool for CheckMessages {
 
     fn text(output: &Output) -> String {
         let shared = output.other_pids.first().map(|pid| {
-            format!("Another process, {pid}, goes by your name: each message reaches one of you. register_agent gives you another.")
+            format!(
+                "Another process, {pid}, uses your name: each message reaches only one of you. Call register_agent \
+                 with another name."
+            )
         });
         let mut framed = Framed::new();
         Earlier::show(&output.earlier, output.in_hand, &mut framed);
         match (output.messages.len() as u64, output.remaining) {
             (0, more) if output.is_again => {
                 let new = if more > 0 { format!("; {} now", waits(more)) } else { String::new() };
-                framed.line(&format!("You have nothing in hand{new}. search_messages finds what you have read."));
+                framed.line(&format!("No messages to show again{new}. search_messages finds those you have read."));
             }
             (0, 0) if output.earlier.is_empty() => framed.line("No messages."),
             (0, 0) => framed.line("No new messages."),
             (0, more) => framed.line(&format!("{}; none was taken.", waits(more))),
             (count, more) => {
-                let again = if output.is_again { " in hand, shown again" } else { "" };
+                let again = if output.is_again { " shown again" } else { "" };
                 framed.line(&format!("{}{again}, {more} more wait. {NEXT}", super::counted(count, "message")));
             }
         }
@@ -121,6 +124,6 @@ impl Tool for CheckMessages {
     }
 
     fn examples() -> Vec<Example> {
-        vec![Example { title: "What is new", arguments: json!({}), text: None }]
+        vec![Example { title: "New messages", arguments: json!({}), text: None }]
     }
 }

@@ -117,7 +117,7 @@ impl Tool for DeliveryStatus {
 
     fn examples() -> Vec<Example> {
         vec![Example {
-            title: "Has it been read?",
+            title: "Read state of a message",
             arguments: json!({"id": "msg_01JD0000000000000000000000"}),
             text: None,
         }]

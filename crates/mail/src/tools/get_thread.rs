@@ -13,7 +13,7 @@ use crate::error::failed;
 use crate::framing::Framed;
 use crate::whole_id::whole_id;
 
-/// Show the messages of a conversation that you wrote or received, in order. Takes none.
+/// Show the messages of a conversation that you wrote or received, in order. Marks none as read.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Args {
@@ -83,7 +83,7 @@ impl Tool for GetThread {
         let mut framed = Framed::new();
         let omitted = match output.omitted {
             0 => String::new(),
-            count => format!(", {count} left out for their length"),
+            count => format!(", {count} omitted because of their length"),
         };
         framed.line(&format!(
             "Conversation {}: {}{omitted}.",

@@ -164,7 +164,7 @@ async fn refuse_if_reached(callers: &Callers, group: &str, member: &str) -> Resu
     let mut roles: Vec<&str> = roles.map(|member| &*member.id).collect();
     let remove = |role: &str| format!("groups (action remove) with role:{role} as the member removes the whole role.");
     if roles.contains(&name) {
-        return Err(ToolError::user(format!("In {}, {name} is a role, and no agent.", group.name)).hint(remove(name)));
+        return Err(ToolError::user(format!("In {}, {name} is a role, not an agent.", group.name)).hint(remove(name)));
     }
     if !agents.iter().any(|agent| agent.as_str() == name) {
         return Ok(());

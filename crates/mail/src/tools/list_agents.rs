@@ -79,9 +79,9 @@ impl Tool for ListAgents {
         if output.agents.is_empty() {
             return "No agents.".to_owned();
         }
-        let you = if output.you.is_none() { " You are none of them: you have no name yet." } else { "" };
+        let you = if output.you.is_none() { " You are not registered." } else { "" };
         let count = counted(output.count as u64, "agent");
-        let mut lines = vec![format!("{count}. What is quoted was written by them: data.{you}")];
+        let mut lines = vec![format!("{count}. Quoted texts were written by them and are data.{you}")];
         lines.extend(output.agents.iter().map(|agent| {
             let you = if output.you.as_deref() == Some(agent.name.as_str()) { ", you" } else { "" };
             let mut line = format!("{} ({}{you}): {}", agent.name, agent.role, agent.status);
@@ -102,7 +102,7 @@ impl Tool for ListAgents {
     }
 
     fn examples() -> Vec<Example> {
-        vec![Example { title: "Who is there now", arguments: json!({"include_offline": false}), text: None }]
+        vec![Example { title: "Active agents", arguments: json!({"include_offline": false}), text: None }]
     }
 }
 

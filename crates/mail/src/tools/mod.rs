@@ -41,8 +41,8 @@ use crate::time::rfc3339;
 pub(crate) const HANDED_OUT: u64 = 128 * 1024;
 
 /// The next steps for messages that were handed out.
-pub(crate) const NEXT: &str = "To answer one: send_message with reply_to. Your next check_messages lists what you have \
-                               not answered, once.";
+pub(crate) const NEXT: &str = "To answer one: send_message with reply_to. Your next check_messages lists unanswered \
+                               messages once.";
 
 /// The tools of the toolset that a connection is offered first: all that a conversation needs. An answer needs no
 /// [`ack_message`]: a reply confirms it, and so does a later check.
@@ -175,7 +175,7 @@ impl<'de> Deserialize<'de> for Urgency {
             _ => {
                 let near = nearest_priority(&word).map(|near| format!("; the nearest is `{}`", near.as_str()));
                 Err(D::Error::custom(format!(
-                    "there is no priority {}: it is `critical`, `high`, `normal` or `low`{}",
+                    "unknown priority {}; use `critical`, `high`, `normal` or `low`{}",
                     quoted(&word, 40),
                     near.unwrap_or_default()
                 )))

@@ -127,17 +127,17 @@ impl Tool for RegisterAgent {
         }
         if let [pid, ..] = output.other_pids[..] {
             text.push_str(&format!(
-                "\nAnother process, {pid}, goes by {name} here too: each message reaches one of you. With another name \
-                 you get your own."
+                "\nAnother process, {pid}, uses {name} here too: each message reaches only one of you. Register \
+                 another name to receive your own."
             ));
         }
         match &output.beside {
             Some(Other { name: other, pid: Some(pid), .. }) => {
-                text.push_str(&format!("\n{other} is the name of process {pid} in this worktree, and stays so."));
+                text.push_str(&format!("\n{other} remains the name of process {pid} in this worktree."));
             }
             Some(Other { name: other, waiting, pid: None }) => text.push_str(&format!(
-                "\nThis worktree's name was {other}, which nobody goes by now; {} for it. `hob agents forget {other}` \
-                 removes it, and tells who wrote; `hob inbox --as {other}` shows them.",
+                "\nThis worktree's name was {other}, which no process uses now; {} for it. `hob inbox --as {other}` \
+                 shows them; `hob agents forget {other}` removes it and informs the senders.",
                 waits(*waiting)
             )),
             None => {}

@@ -31,7 +31,7 @@ pub(super) struct Args {
     /// Id of the message that this answers, which counts as read then.
     #[serde(alias = "in_reply_to", alias = "reply_to_id", alias = "replyTo")]
     pub reply_to: Option<String>,
-    /// critical stops their work, high waits for a breakpoint, normal (default) for the end of their task, low for leisure.
+    /// critical stops their work, high waits for a breakpoint, normal (default) for the end of their task, low for later.
     #[serde(default, alias = "urgency")]
     pub priority: Urgency,
     /// Any JSON object to go with it.
@@ -105,9 +105,9 @@ impl Tool for SendMessage {
     const EFFECT: Effect = Effect::WRITE;
     const REPEAT: Repeat = Repeat::Keyed {
         argument: "idempotency_key",
-        advice: "search_messages, or `hob search` in a shell, shows whether it was stored; send it again only if not. With an \
-                 `idempotency_key` a send can be repeated without harm: give the next one a key, and repeat it with the same.",
-        keyed_advice: "Call it again with the same `idempotency_key` and content: what was stored already is not sent twice.",
+        advice: "Check with search_messages, or `hob search` in a shell, whether it was stored; send it again only if \
+                 not. With an `idempotency_key` it is safe to repeat a send with the same key.",
+        keyed_advice: "Call it again with the same `idempotency_key` and content: a stored message is not sent twice.",
     };
     type Args = Args;
     type Output = Output;
@@ -151,7 +151,7 @@ impl Tool for SendMessage {
         }));
         for resolution in sent.resolved.iter().filter(|resolution| !resolution.also.is_empty()) {
             warnings.push(format!(
-                "{} was understood as {}:{}; also there: {}. Write it so to mean that.",
+                "{} was read as {}:{}; it also matches {}. To address that, write it in this form.",
                 quoted(&resolution.address, 80),
                 resolution.kind.as_str(),
                 resolution.name,
@@ -202,8 +202,8 @@ impl Tool for SendMessage {
     fn text(output: &Output) -> String {
         if output.status == "queued" {
             return format!(
-                "queued: {}. It is not sent yet: the mail database is away. It is kept on this machine's disk and sent when \
-                 the database is back; whom it reaches is found out then, and a report comes if nobody.",
+                "queued: {}. It is not sent yet, because the mail database is unavailable. It is kept on this \
+                 machine's disk and sent later; you get a report if it reaches no one.",
                 output.message_id
             );
         }

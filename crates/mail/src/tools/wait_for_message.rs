@@ -23,8 +23,8 @@ const MARGIN: Duration = Duration::from_secs(5);
 /// The longest wait.
 const LONGEST: u64 = 600;
 
-/// Wait until a message comes, and take it as check_messages does; at once if one waits. For when you have nothing to do
-/// before an answer comes: it blocks you. A timeout is not an error; call again.
+/// Wait until a message comes, or take a waiting one at once, as check_messages does. It blocks you: use it only without
+/// other work. A timeout is not an error; call again.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Args {
@@ -34,7 +34,7 @@ pub(super) struct Args {
     /// Less urgent messages do not end the wait (default all).
     #[serde(default, alias = "priority", alias = "min_priority", alias = "filter")]
     pub priority_filter: Filter,
-    /// Only look: messages after this number, read or not; 0 for all.
+    /// Only show messages after this number, read or not; 0 for all.
     #[serde(alias = "cursor", alias = "seq")]
     pub after: Option<u64>,
     /// Maximum number of messages (default 1).
@@ -201,10 +201,12 @@ impl Tool for WaitForMessage {
         }
         if output.in_hand > 0 {
             let count = super::counted(output.in_hand, "message");
-            head.push_str(&format!(" You were handed {count} before and did not answer: check_messages lists them."));
+            head.push_str(&format!(" You received {count} before and did not answer: check_messages lists them."));
         }
         match output.messages.last() {
-            Some(last) if output.looked => head.push_str(&format!(" None was taken; go on with after {}.", last.seq)),
+            Some(last) if output.looked => {
+                head.push_str(&format!(" None was taken; continue with `after` {}.", last.seq))
+            }
             Some(_) => head.push_str(&format!(" {NEXT}")),
             None => {}
         }
@@ -217,7 +219,7 @@ impl Tool for WaitForMessage {
         vec![
             Example { title: "Wait five minutes", arguments: json!({}), text: None },
             Example {
-                title: "Only be woken by what is urgent",
+                title: "Wait for urgent messages only",
                 arguments: json!({"timeout": 600, "priority_filter": "high_and_above"}),
                 text: None,
             },

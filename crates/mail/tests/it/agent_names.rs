@@ -110,7 +110,7 @@ async fn the_first_call_without_a_name_says_how_to_get_one() {
     let said = daemon.call(&named, "check_messages", json!({})).await.unwrap_err();
     assert_eq!(
         said,
-        "There is no agent \"planner\".\nCall register_agent with {\"name\": \"planner\"} first, if the name is right and new."
+        "Unknown agent \"planner\".\nCall register_agent with {\"name\": \"planner\"} first, if this new name is right."
     );
     // A similar name exists.
     let misspelt = with(Caller { name: Some("parser2".into()), ..caller("/w/other", 3) });
@@ -174,7 +174,7 @@ async fn a_worktree_keeps_the_name_that_was_to_stay_so() {
     let (first, second, third) = (process("/w/a", 11), process("/w/a", 22), process("/w/a", 33));
     daemon.ok(&first, "register_agent", json!({"name": "ann"})).await;
     let said = daemon.ok(&second, "register_agent", json!({"name": "bob"})).await;
-    assert!(said.ends_with("ann is the name of process 11 in this worktree, and stays so."), "{said}");
+    assert!(said.ends_with("ann remains the name of process 11 in this worktree."), "{said}");
     daemon.ok(&third, "register_agent", json!({"name": "eve"})).await;
     end(&daemon, first, "ann").await;
     // A repeated registration changes only the given fields.
@@ -195,8 +195,8 @@ async fn a_second_name_replaces_the_first_where_its_process_is_gone() {
     let said = daemon.ok(&second, "register_agent", json!({"name": "new", "role": "dev"})).await;
     assert_eq!(
         said,
-        "registered: new (dev), in \"/w/a\".\nThis worktree's name was old, which nobody goes by now; 1 message waits for \
-         it. `hob agents forget old` removes it, and tells who wrote; `hob inbox --as old` shows them."
+        "registered: new (dev), in \"/w/a\".\nThis worktree's name was old, which no process uses now; 1 message \
+         waits for it. `hob inbox --as old` shows them; `hob agents forget old` removes it and informs the senders."
     );
     end(&daemon, second, "new").await;
     let third = process("/w/a", 3);
@@ -211,21 +211,17 @@ async fn two_processes_of_one_worktree_are_told_of_each_other() {
     let said = daemon.ok(&second, "register_agent", json!({"name": "ann"})).await;
     assert_eq!(
         said,
-        "updated: ann (agent), in \"/w/a\".\nAnother process, 11, goes by ann here too: each message reaches one of you. \
-         With another name you get your own."
+        "updated: ann (agent), in \"/w/a\".\nAnother process, 11, uses ann here too: each message reaches only one of \
+         you. Register another name to receive your own."
     );
     let said = daemon.ok(&first, "check_messages", json!({})).await;
     assert_eq!(
         said,
-        "No messages.\nAnother process, 22, goes by your name: each message reaches one of you. register_agent gives you \
-         another."
+        "No messages.\nAnother process, 22, uses your name: each message reaches only one of you. Call register_agent with another name."
     );
     // Both have it: neither takes it from the other.
     let said = daemon.ok(&second, "register_agent", json!({"name": "bob"})).await;
-    assert_eq!(
-        said,
-        "registered: bob (agent), in \"/w/a\".\nann is the name of process 11 in this worktree, and stays so."
-    );
+    assert_eq!(said, "registered: bob (agent), in \"/w/a\".\nann remains the name of process 11 in this worktree.");
     assert!(daemon.ok(&first, "list_agents", json!({})).await.contains("ann (agent, you)"));
     assert!(daemon.ok(&second, "list_agents", json!({})).await.contains("bob (agent, you)"));
     // After a restart of the daemon each run is known again; any other caller has to give its name.
@@ -256,7 +252,7 @@ async fn an_agent_is_active_while_its_process_lives_and_nobody_is_for_being_look
     let unread = async || mail.pending(&name, mail::Floor::All, 10).await.unwrap().messages.len();
     assert_eq!(unread().await, 1, "taken, and not confirmed");
     let listed = daemon.ok(&agent, "check_messages", json!({"limit": 0})).await;
-    assert!(listed.starts_with("You were handed 1 message before") && listed.ends_with("No new messages."), "{listed}");
+    assert!(listed.starts_with("You received 1 message before") && listed.ends_with("No new messages."), "{listed}");
     assert_eq!(daemon.ok(&agent, "check_messages", json!({"limit": 0})).await, "No messages.");
     assert_eq!(unread().await, 0, "counting lists what was taken, as every check does; then it is read");
     end(&daemon, agent, "ann").await;
@@ -273,13 +269,13 @@ async fn names_are_changed_and_removed_by_their_holder() {
     let refused = async |at: &str, from: &str, to: &str| {
         daemon.callers.rename(&command(at).cx, from, to).await.unwrap_err().to_string()
     };
-    assert!(refused("/w/a", "bob", "eve").await.contains("The name bob is held by /w/b"));
-    assert!(refused("/w/b", "bob", "ann").await.starts_with("There is an agent ann already."));
+    assert!(refused("/w/a", "bob", "eve").await.contains("The name bob is in use by /w/b"));
+    assert!(refused("/w/b", "bob", "ann").await.starts_with("The agent ann already exists."));
     assert!(refused("/w/b", "bobb", "eve").await.contains("Nearest: bob"));
     let done = daemon.callers.rename(&command("/w/b").cx, "bob", "eve").await.unwrap();
     assert_eq!(
         done.text,
-        "bob is called eve now. 1 message waits for it; its messages and its groups are eve's too. The name bob is free."
+        "bob is now called eve. 1 message waits for it; eve keeps its messages and groups. The name bob is free."
     );
     // Its process goes on under the new name.
     assert!(daemon.ok(&bob, "check_messages", json!({})).await.contains("| first"));
@@ -292,7 +288,7 @@ async fn names_are_changed_and_removed_by_their_holder() {
     // Its messages in hand wait too: it never confirmed them.
     assert_eq!(
         forget("eve").await.unwrap(),
-        "The name eve is free now. 2 messages waited for it unread: each sender has a report."
+        "The name eve is free now. Unread: 2 messages; each sender gets a report."
     );
     let report = daemon.ok(&ann, "check_messages", json!({})).await;
     assert_eq!(report.matches("the agent eve was removed").count(), 2, "{report}");

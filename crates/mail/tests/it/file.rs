@@ -20,7 +20,7 @@ type Opener = fn(&Path) -> Result<(), StoreError>;
 type PutFile = fn(&Path);
 
 const IN_ITS_PLACE: [(&str, PutFile); 5] = [
-    ("has 0 bytes, which no store has", |path| std::fs::write(path, "").unwrap()),
+    ("is empty (0 bytes)", |path| std::fs::write(path, "").unwrap()),
     ("is a directory, not a file", |path| std::fs::create_dir(path).unwrap()),
     ("is a FIFO, not a file", |path| mkfifoat(CWD, path, Mode::from_raw_mode(0o600)).unwrap()),
     ("is a link, not a file", |path| symlink("/etc/passwd", path).unwrap()),
@@ -103,7 +103,7 @@ fn a_log_without_its_file_is_no_empty_mailbox() {
     std::fs::remove_file(&path).unwrap();
     std::fs::write(dir.path().join("mail.db-wal"), "what was written last").unwrap();
     for (said, next) in said_of(&path) {
-        assert!(said.ends_with("mail.db-wal is the log of a file that is not there"), "{said}");
+        assert!(said.ends_with("mail.db-wal is the log of a missing file"), "{said}");
         assert!(next.contains("put mail.db back"), "{next}");
     }
     assert_eq!(std::fs::read(dir.path().join("mail.db-wal")).unwrap(), b"what was written last");

@@ -205,7 +205,7 @@ async fn where_others_are_too_nothing_moves_and_every_call_says_where_the_mail_i
     assert_eq!(contents(&fixture, &bob).await, ["in the new one"]);
     fixture.mail.close().await;
     let said = here.home(&origin("renamed")).choose(Choice::Keep).unwrap();
-    assert!(said.contains("nothing to decide"), "{said}");
+    assert!(said.contains("Nothing to change"), "{said}");
     // The mail that was left there is still there.
     assert_eq!(contents(&clone, &bob).await, ["in the former", "from the other clone"]);
 }
@@ -217,7 +217,7 @@ async fn a_name_that_is_another_s_in_the_new_space_is_in_the_way() {
     let (_, bob) = here.with_mail(&path("tool"), "for the bob of here").await;
     let (_, other) = there.with_mail(&origin("tool"), "for the bob of there").await;
     let (_, _, next) = here.refused(&origin("tool")).await;
-    assert!(next.contains("the same names here (ann, bob)"), "{next}");
+    assert!(next.contains("with the same names (ann, bob)"), "{next}");
     let fixture = there.opens(&origin("tool")).await;
     assert_eq!(contents(&fixture, &other).await, ["for the bob of there"]);
     here.home(&origin("tool")).choose(Choice::Keep).unwrap();
@@ -274,7 +274,10 @@ async fn a_record_that_is_none_is_named_and_an_address_shows_no_password() {
     let project = Project::new("here", None);
     std::fs::write(project.dir.join("mail-place.json"), "rubbish").unwrap();
     let error = project.open(&origin("tool")).await.err().unwrap();
-    assert!(error.to_string().contains("mail-place.json is not a file that you own and only you can read"), "{error}");
+    assert!(
+        error.to_string().contains("mail-place.json is not a file of yours that only you can read (chmod 600)"),
+        "{error}"
+    );
     assert!(error.hints()[0].contains("delete it"));
     assert!(project.home(&origin("tool")).report_location().problem.is_some());
     let address = without_password("postgres://agents:SECRET@db.example.org:6543/mail?sslmode=require").unwrap();
@@ -296,7 +299,7 @@ async fn a_file_that_is_gone_is_not_begun_anew_by_itself() {
     std::fs::rename(project.dir.join("mail.db"), &aside).unwrap();
     for _ in 0..2 {
         let error = project.open(&space).await.err().unwrap();
-        assert!(error.to_string().ends_with("mail.db is not there any more"), "{error}");
+        assert!(error.to_string().ends_with("mail.db no longer exists"), "{error}");
         for part in ["Put it back", "HOB_MAIL_DATABASE", "`hob mail switch`"] {
             assert!(error.hints()[0].contains(part), "{part}: {:?}", error.hints());
         }

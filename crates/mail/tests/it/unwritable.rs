@@ -89,7 +89,7 @@ impl Fixture {
 
     async fn refused(&self, cx: &Context, tool: &str, arguments: Value) {
         let said = self.call(cx, tool, arguments).await.unwrap_err();
-        assert!(said.contains("No room on the disk of the mail store"), "{said}");
+        assert!(said.contains("The disk of the mail store is full"), "{said}");
     }
 
     /// Returns the contents of the messages handed out.

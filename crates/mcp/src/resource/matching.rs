@@ -74,11 +74,11 @@ impl UriTemplate {
         }
         let names = template.variables();
         if names.iter().collect::<HashSet<_>>().len() < names.len() {
-            return Err(fail("a variable stands there twice"));
+            return Err(fail("a variable occurs twice"));
         }
         let is_variable = |part: &Part| matches!(part, Part::Variable { .. });
         if template.parts.windows(2).any(|pair| pair.iter().all(is_variable)) {
-            return Err(fail("something must stand between two variables"));
+            return Err(fail("two variables need text between them"));
         }
         Ok(template)
     }
@@ -312,8 +312,8 @@ mod tests {
             URI template "{}": a variable's name has letters, digits, `_` and `.`
             URI template "{a*}": prefix lengths and lists cannot be read back
             URI template "{a:3}": prefix lengths and lists cannot be read back
-            URI template "{a}{b}": something must stand between two variables
-            URI template "{a}/{a}": a variable stands there twice
+            URI template "{a}{b}": two variables need text between them
+            URI template "{a}/{a}": a variable occurs twice
             URI template "{?a}b": nothing may follow `{?…}`
             URI template "{?a}{b}": nothing may follow `{?…}`
             URI template "{a b}": a variable's name has letters, digits, `_` and `.`

@@ -95,7 +95,7 @@ impl ConnectionState {
             Reply::Panicked(panicked) => {
                 let fault = fault_id();
                 fault::panicked(name, "a call", &fault, &panicked.0);
-                let message = format!("internal error in {name} (fault {fault}): the server's log says more");
+                let message = format!("internal error in {name} (fault {fault}): see the server's log");
                 let error = RpcError::new(code::INTERNAL, message)
                     .with_data(&serde_json::json!({"reason": "panic", "fault": fault}));
                 build::error(out, Some(id), &error);
@@ -167,5 +167,5 @@ fn failure_error(name: &str, error: &ToolError, code: i64) -> RpcError {
 /// Logs an internal error; returns the text for the client, which contains no details.
 fn log_fault(name: &str, fault: &str, source: &(dyn Error + Send + Sync)) -> String {
     fault::failed(name, fault, source);
-    format!("internal error in {name} (fault {fault}): the server's log says more")
+    format!("internal error in {name} (fault {fault}): see the server's log")
 }

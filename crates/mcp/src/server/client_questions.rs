@@ -178,7 +178,7 @@ impl ConnectionState {
         self.questions.requests.retain(|id, (call, _)| {
             if *call == key {
                 let id = serde_json::from_str(id.as_json()).unwrap_or(RawValue::NULL);
-                let params = json_text(&Cancelled { request_id: id, reason: "not needed any more" });
+                let params = json_text(&Cancelled { request_id: id, reason: "no longer needed" });
                 build::notification(out, "notifications/cancelled", Some(&params));
             }
             *call != key
@@ -296,7 +296,7 @@ fn plain_question(
     problem: Option<&str>,
 ) -> Outcome {
     let name = target.name();
-    let mut text = problem.map_or_else(String::new, |problem| format!("That is no answer: {problem}.\n"));
+    let mut text = problem.map_or_else(String::new, |problem| format!("Invalid answer: {problem}.\n"));
     let mut questions = Map::new();
     let mut answers = Map::new();
     for (key, ask) in asks {

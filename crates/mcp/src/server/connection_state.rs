@@ -213,7 +213,7 @@ impl ConnectionState {
                 if !id.as_ref().is_some_and(|id| self.answered(id, outcome))
                     && let Some(unlogged) = self.ignored_log.unlogged()
                 {
-                    tracing::warn!(?id, unlogged, "the client answered a request that was never made");
+                    tracing::warn!(?id, unlogged, "the client answered a request that the server never sent");
                 }
             }
             Message::Invalid { id, reason } => {

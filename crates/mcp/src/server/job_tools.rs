@@ -17,17 +17,17 @@ const DEFAULT_WAIT: u64 = 20;
 /// Seconds that `job_wait` waits at most.
 const MAX_WAIT: u64 = 600;
 
-/// Waits for a job that an earlier call became, and gives its result, or says that it still runs.
+/// Waits for a job that an earlier call started, and returns its result, or its state if it still runs.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct WaitArgs {
     /// The job's id.
     id: String,
-    /// How many seconds to wait, at most 600; 20 if absent.
+    /// Timeout in seconds (default 20, at most 600).
     seconds: Option<u64>,
 }
 
-/// Says how a job is, without waiting; gives its result if it is done.
+/// Returns the state of a job without waiting, with its result if it is done.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct ReadArgs {
@@ -35,7 +35,7 @@ struct ReadArgs {
     id: String,
 }
 
-/// Ends a job that an earlier call became.
+/// Ends a job that an earlier call started.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct CancelArgs {
@@ -95,7 +95,7 @@ impl JobTool {
         };
         let Some(job) = self.jobs.get(&id, &cx.principal()) else {
             return Outcome::error(format!(
-                "there is no job {id:?} (any more): a result is kept for an hour, and not over a restart of the server"
+                "unknown or expired job {id:?}: a result is kept for an hour, and lost when the server restarts"
             ));
         };
         if matches!(self.kind, Kind::Cancel) && !job.is_over() {
@@ -152,7 +152,7 @@ fn job_outcome(job: &Job) -> Outcome {
         Status::Done(outcome) => Outcome::clone(&outcome),
         Status::Failed(error) => Outcome::error(error.message),
         Status::Cancelled => Outcome::error(format!("job {} ({}) was ended before it was done", job.id, job.tool)),
-        Status::Asking(_) => Outcome::text(format!("job {} ({}) waits for an answer of the person", job.id, job.tool)),
+        Status::Asking(_) => Outcome::text(format!("job {} ({}) waits for an answer from the user", job.id, job.tool)),
         Status::Working(progress) => {
             let elapsed = job.began.elapsed().as_secs();
             let mut text = format!("job {} ({}) still runs, {elapsed} s so far", job.id, job.tool);

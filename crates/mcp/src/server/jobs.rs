@@ -199,7 +199,7 @@ impl Job {
             Reply::Panicked(panicked) => {
                 let fault = fault_id();
                 fault::panicked(&self.tool, "a job", &fault, &panicked.0);
-                let message = format!("internal error in {} (fault {fault}): the server's log says more", self.tool);
+                let message = format!("internal error in {} (fault {fault}): see the server's log", self.tool);
                 let data = serde_json::json!({"reason": "panic", "fault": fault});
                 Stage::Failed(RpcError::new(code::INTERNAL, message).with_data(&data), now)
             }

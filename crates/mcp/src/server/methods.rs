@@ -269,7 +269,7 @@ impl ConnectionState {
             .notifications
             .filter(|raw| raw.get().starts_with('{'))
             .and_then(|raw| serde_json::from_str(raw.get()).ok())
-            .ok_or_else(|| invalid("params: `notifications` must be an object that says what to listen to"))?;
+            .ok_or_else(|| invalid("params: `notifications` must be an object that names what to listen to"))?;
         let limit = self.limits.subscriptions;
         if self.subscriptions.len() >= limit {
             return Err(RpcError::new(code::INTERNAL, format!("the limit of {limit} open subscriptions is reached"))
@@ -337,5 +337,5 @@ fn unknown_tool(name: &str, registry: &Registry) -> RpcError {
     let tools = registry.list();
     let near = nearest(name, tools.iter().map(|tool| tool.declaration().name.as_str()));
     let near = near.map(|near| format!(" did you mean {near:?}?")).unwrap_or_default();
-    invalid(format!("unknown tool {name:?}:{near} tools/list names those there are"))
+    invalid(format!("unknown tool {name:?}:{near} tools/list returns all"))
 }

@@ -65,8 +65,7 @@ impl ConnectionState {
         };
         let name = params::string(request.params.name, "name")?;
         let prompt = self.shared.prompts.get().and_then(|prompts| prompts.get(&name));
-        let prompt =
-            prompt.ok_or_else(|| invalid(format!("unknown prompt {name:?}: prompts/list names those there are")))?;
+        let prompt = prompt.ok_or_else(|| invalid(format!("unknown prompt {name:?}: prompts/list returns all")))?;
         let arguments = texts(request.params.arguments, "arguments")?;
         let serve: Handler = Arc::new(move |cx| {
             let description = prompt.declaration().description.clone();

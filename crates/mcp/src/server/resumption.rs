@@ -37,7 +37,7 @@ impl ConnectionState {
         request.meta.level()?;
         let digest = suspended_calls::digest(method, request.params);
         let ticket = self.shared.suspended.open(&sealed, &self.principal, &digest).ok_or_else(|| {
-            invalid("requestState: changed, or of another call or caller: send what the question came with")
+            invalid("invalid requestState for this call and caller: send the one that came with the question")
         })?;
         let name = ticket.name.as_str();
         let suspended = self.shared.suspended.take(name, ResumeBy::Ticket, |suspended| suspended.digest == digest);
@@ -75,7 +75,7 @@ impl ConnectionState {
         let Some(resume) = resume.filter(|resume| !resume.is_null()) else { return Ok(false) };
         let name = &tool.declaration().name;
         let Ok(resume) = serde_json::from_str::<Resume>(resume.get()) else {
-            let text = format!("{name}: `resume` must be {{\"id\": \"…\", \"answers\": {{…}}}} as the question said");
+            let text = format!("{name}: `resume` must be {{\"id\": \"…\", \"answers\": {{…}}}} as in the question");
             self.respond(request, &Outcome::error(text));
             return Ok(true);
         };
@@ -164,8 +164,8 @@ impl ConnectionState {
         without: &str,
     ) -> Result<(), RpcError> {
         let text = format!(
-            "the question was lost; effects so far: {effects}\nA question waits 15 minutes, not over a restart of the \
-             server, and is answered once. Call again without `{without}` to be asked anew."
+            "the question was lost; effects so far: {effects}\nA question waits 15 minutes, is lost when the server \
+             restarts, and takes one answer. Call again without `{without}` to get a new question."
         );
         if method == "tools/call" {
             self.respond(request, &Outcome::error(text))

@@ -112,7 +112,7 @@ impl ConnectionState {
         }
         let task_id = params::string(request.params.task_id, "taskId")?;
         let job = self.shared.jobs.get(&task_id, &self.principal).filter(|job| job.task.is_some());
-        let job = job.ok_or_else(|| invalid(format!("there is no task {task_id:?} (any more)")))?;
+        let job = job.ok_or_else(|| invalid(format!("unknown or expired task {task_id:?}")))?;
         let (id, era) = (request.id, request.era);
         match method {
             "tasks/get" => {
@@ -217,7 +217,7 @@ fn task_members(job: &Job) -> Map<String, Value> {
 /// Returns the result that tells a client without tasks that its call is a job.
 fn running_outcome(job: &Job, target: &Target) -> Outcome {
     let text = format!(
-        "{} still runs, as job {} from here on. Go on with other work, or call job_wait {{\"id\":\"{}\"}} for its \
+        "{} is still running, now as job {}. Continue with other work, or call job_wait {{\"id\":\"{}\"}} for its \
          result, job_cancel to end it.",
         job.tool, job.id, job.id
     );

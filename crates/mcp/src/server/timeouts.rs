@@ -67,7 +67,7 @@ impl ConnectionState {
         tracing::warn!(call = name, ?limit, "a call took too long and was cancelled");
         let message = format!("{name} was cancelled: it took longer than the limit of {limit:?}");
         let reply = match &call.target {
-            Target::Tool(_) => Reply::Tool(Err(ToolError::user(message).hint("ask for less at once"))),
+            Target::Tool(_) => Reply::Tool(Err(ToolError::user(message).hint("request less in one call"))),
             Target::Method(..) | Target::Handler(..) => Reply::Method(Err(
                 RpcError::new(code::INTERNAL, message).with_data(&serde_json::json!({"reason": "timeout"}))
             )),

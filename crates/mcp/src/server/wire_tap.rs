@@ -47,7 +47,7 @@ impl Inner {
         text.extend_from_slice(line);
         text.push(b'\n');
         if text.len() as u64 > self.left {
-            file.write_all(b"the limit is reached: what follows is left out\n")?;
+            file.write_all(b"the limit is reached: the rest is left out\n")?;
             self.file = None;
             return Ok(());
         }

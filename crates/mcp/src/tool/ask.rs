@@ -72,7 +72,7 @@ pub type Answers = BTreeMap<String, AskResponse>;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum AskError {
     /// The client does not support this question, and no other way exists.
-    #[error("this needs an answer that the client has no way to give")]
+    #[error("this needs an answer from the user, which the client does not support")]
     Unsupported,
     /// The tool does not declare that it asks, so its schemas do not say how to answer: a bug in the program.
     #[error(
@@ -84,7 +84,7 @@ pub enum AskError {
     #[error("the question was not answered")]
     Unanswered,
     /// The call has another open question.
-    #[error("one question at a time: an earlier one of this call is not answered")]
+    #[error("one question at a time: an earlier question of this call is unanswered")]
     Busy,
     /// Too many questions are open.
     #[error("too many questions are open: answer one of them first")]

@@ -29,7 +29,7 @@ pub enum DeclarationError {
     },
     /// A schema refers to another that would have to be fetched, which no client does (MCP 2026-07-28, "Security
     /// Considerations").
-    #[error("tool {tool:?}: the {schema} schema refers to {reference:?}: put what that is under `$defs`")]
+    #[error("tool {tool:?}: the {schema} schema refers to {reference:?}: put the definition under `$defs`")]
     Reference {
         /// The tool's name.
         tool: String,
@@ -328,8 +328,8 @@ mod tests {
                 ok
                 ok
                 ok
-                tool "t": the input schema refers to "https://example.com/schema.json": put what that is under `$defs`
-                tool "t": the input schema refers to "other.json#x": put what that is under `$defs`"#]],
+                tool "t": the input schema refers to "https://example.com/schema.json": put the definition under `$defs`
+                tool "t": the input schema refers to "other.json#x": put the definition under `$defs`"#]],
         );
     }
 

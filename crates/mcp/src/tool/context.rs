@@ -254,7 +254,7 @@ impl Context {
     /// # let nobody = Context::detached(std::sync::Arc::new(()));
     /// # let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().expect("a runtime");
     /// # let error = runtime.block_on(delete(&nobody, &[])).expect_err("nobody to ask");
-    /// # assert_eq!(error.to_string(), "this needs an answer that the client has no way to give");
+    /// # assert_eq!(error.to_string(), "this needs an answer from the user, which the client does not support");
     /// ```
     pub async fn ask(&self, ask: Ask) -> Result<AskResponse, AskError> {
         let mut answers = self.ask_all(vec![(ONLY.to_owned(), ask)]).await?;

@@ -87,7 +87,7 @@ impl Files {
         let entries = self.load(place)?;
         let differences = |entry: &&Entry| entry.parts.differences(parts, with_model);
         Ok(match entries.iter().min_by_key(|entry| differences(entry).len()) {
-            None => Err("there is no entry".to_owned()),
+            None => Err("no entry exists".to_owned()),
             Some(nearest) => match differences(&nearest)[..] {
                 [] => Ok(nearest.clone()),
                 ref others => {

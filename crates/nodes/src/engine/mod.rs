@@ -44,7 +44,7 @@ pub enum EngineError {
     Files(#[from] io::Error),
     #[error("the offline engine: {0}")]
     Spawn(#[from] SpawnError),
-    #[error("the offline engine did not begin to listen: {0}")]
+    #[error("the offline engine did not start to listen: {0}")]
     Silent(String),
 }
 
@@ -78,7 +78,7 @@ impl Engine {
         let url = match tokio::time::timeout(START_TIME, listening).await {
             Ok(Ok(url)) => url,
             Ok(Err(error)) => return Err(EngineError::Silent(error.to_string())),
-            Err(_) => return Err(EngineError::Silent(format!("nothing within {} s", START_TIME.as_secs()))),
+            Err(_) => return Err(EngineError::Silent(format!("no output within {} s", START_TIME.as_secs()))),
         };
         // Both pipes are drained, because a server that cannot write its log blocks.
         tokio::spawn(async move { while let Ok(Some(_)) = lines.next_line().await {} });

@@ -272,7 +272,7 @@ impl Reader {
             if pass > repeat {
                 self.add_problem(
                     item.line,
-                    format!("`pass` is {pass}, and the test is run {repeat} times: it can never pass"),
+                    format!("`pass` is {pass}, but the test is run only {repeat} times, so it can never pass"),
                 );
             }
             let expect = keys.get("expect").map(|tree| self.expectations(tree)).unwrap_or_default();
@@ -292,7 +292,7 @@ impl Reader {
 
     fn expectations(&mut self, tree: &Tree) -> Vec<Expectation> {
         let Kind::Map(entries) = &tree.kind else {
-            self.add_problem(tree.line, "`expect` is a map from places in the value, such as /score, to what is there");
+            self.add_problem(tree.line, "`expect` is a map from places in the value, such as /score, to their values");
             return Vec::new();
         };
         let mut expectations = Vec::new();
@@ -325,7 +325,7 @@ impl Reader {
                 let parts = at.split('/').skip(1).map(|part| part.replace("~1", "/").replace("~0", "~"));
                 let parts: Vec<String> = parts.collect();
                 if impossible(&node.output.json, parts.iter().map(String::as_str)).is_some() {
-                    self.add_problem(trial.line, format!("`expect` has {at}, which no output has"));
+                    self.add_problem(trial.line, format!("`expect` has {at}, which is not in the output schema"));
                 }
             }
         }
@@ -341,7 +341,7 @@ impl Reader {
                 if let Some(part) = impossible(schema, parts) {
                     self.add_problem(
                         check.line,
-                        format!("the check `{}` reads {path}, and there is no `{part}`", check.that),
+                        format!("the check `{}` reads {path}, but `{part}` does not exist", check.that),
                     );
                 }
             }
@@ -436,7 +436,9 @@ fn score_before_reason(output: &Value) -> Option<String> {
     };
     let (verdict, _) = fields.iter().take(reason).find(|(_, schema)| is_verdict(schema))?;
     let reason = fields.keys().nth(reason)?;
-    Some(format!("`{verdict}` is written before `{reason}`, so without it; put `{reason}` first"))
+    Some(format!(
+        "the model writes `{verdict}` before `{reason}`, so the reason cannot influence it; put `{reason}` first"
+    ))
 }
 
 /// Guesses inputs of the right types.

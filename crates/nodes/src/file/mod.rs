@@ -136,7 +136,7 @@ pub struct Example {
 impl Node {
     /// Parses a node file without includes. `name` is the file name without its suffix.
     pub fn parse(name: &str, text: &str) -> Result<Node, Vec<Problem>> {
-        let nothing = |_: &str| Err("there is no folder of node files".to_owned());
+        let nothing = |_: &str| Err("the folder of node files is missing".to_owned());
         front_matter::read(name, text, Parts::gather(text, nothing))
     }
 

@@ -137,7 +137,7 @@ fn statement(word: &str) -> String {
     let word = project::visible(word);
     let instead = match word.as_str() {
         "set" | "with" => "write the expression where it is used, or give its value as an input",
-        "macro" | "call" | "import" | "from" | "extends" => "put what is used again into a file, and `include` it",
+        "macro" | "call" | "import" | "from" | "extends" => "put repeated text into a file, and `include` it",
         "filter" => "write the filter at the expression, such as {{ text | upper }}",
         _ => "there are `if`, `for`, `block`, `include` and `raw`",
     };
@@ -261,7 +261,7 @@ impl Walk {
                 if constants(expression).is_none() {
                     self.refuse(
                         expression,
-                        "a list or map in a template is of constants: give what is made of inputs as an input",
+                        "a list or map in a template can contain only constants: give computed ones as an input",
                     );
                 }
             }

@@ -220,7 +220,8 @@ impl<'a> Reads<'a> {
         let line = usize::from(at.span().start_line);
         let read = if absent == path(at) { String::new() } else { format!("`{}`, and ", path(at)) };
         let message = format!(
-            "the template reads {read}`{absent}`, which a call may leave out, and then fails: put it between `{look}` and `{{% endif %}}`"
+            "the template reads {read}`{absent}`, which a call may leave out; rendering would then fail: put it \
+             between `{look}` and `{{% endif %}}`"
         );
         self.read.absent.push(Problem::at(line, message));
     }
@@ -234,21 +235,21 @@ impl<'a> Reads<'a> {
             }
             // Parts of lists are accessed by number.
             Step::Unknown if schema["type"] == "array" => {
-                "that is of a list: name a part by its number, such as `[0]`, or use a `for`".to_owned()
+                "its parent is a list: use an index, such as `[0]`, or a `for`".to_owned()
             }
             Step::Unknown => return None,
             Step::Nowhere => match schema["properties"].as_object() {
                 Some(fields) if schema["type"] == "object" => {
                     match mcp::tool::nearest(name, fields.keys().map(String::as_str)) {
-                        Some(near) => format!("there is no `{name}`; did you mean `{near}`?"),
-                        None => format!("there is no `{name}`"),
+                        Some(near) => format!("`{name}` does not exist; did you mean `{near}`?"),
+                        None => format!("`{name}` does not exist"),
                     }
                 }
                 _ => format!("{} has no parts", word(schema)),
             },
         };
         let line = usize::from(at.span().start_line);
-        self.read.impossible.push(Problem::at(line, format!("the template reads `{}`, and {why}", path(at))));
+        self.read.impossible.push(Problem::at(line, format!("the template reads `{}`, but {why}", path(at))));
         None
     }
 }
@@ -319,25 +320,25 @@ mod tests {
         check(
             "{{ at.file }}",
             expect![[r#"
-            6: the template reads `at.file`, and `at`, which a call may leave out, and then fails: put it between `{% if at %}` and `{% endif %}`
+            6: the template reads `at.file`, and `at`, which a call may leave out; rendering would then fail: put it between `{% if at %}` and `{% endif %}`
         "#]],
         );
         check(
             "\n{{ of.name }}",
             expect![[r#"
-            7: the template reads `of.name`, which a call may leave out, and then fails: put it between `{% if of.name is defined %}` and `{% endif %}`
+            7: the template reads `of.name`, which a call may leave out; rendering would then fail: put it between `{% if of.name is defined %}` and `{% endif %}`
         "#]],
         );
         check(
             "{% if at.line %}{{ at.line }}{% endif %}",
             expect![[r#"
-            6: the template reads `at.line`, and `at`, which a call may leave out, and then fails: put it between `{% if at %}` and `{% endif %}`
+            6: the template reads `at.line`, and `at`, which a call may leave out; rendering would then fail: put it between `{% if at %}` and `{% endif %}`
         "#]],
         );
         check(
             "{% for one in list %}{{ one.a | upper }}{% endfor %}",
             expect![[r#"
-            6: the template reads `one.a`, which a call may leave out, and then fails: put it between `{% if one.a is defined %}` and `{% endif %}`
+            6: the template reads `one.a`, which a call may leave out; rendering would then fail: put it between `{% if one.a is defined %}` and `{% endif %}`
         "#]],
         );
         check("{{ at }}{{ kept.x }}{% if at %}{{ at.file }}{% else %}{{ of }}{% endif %}", expect![[""]]);

@@ -210,8 +210,8 @@ impl Models {
             found.retain(|model| lacks(model).is_none());
             if found.is_empty() && !why.is_empty() {
                 return Err(format!(
-                    "no model can be held to the output of {}, and its policy.enforce is strict ({}): change the output, name \
-                     another model, or write enforce: prefer",
+                    "no model can enforce the output schema of {}, and its policy.enforce is strict ({}): change the \
+                     output, name another model, or write enforce: prefer",
                     node.name,
                     why.join("; ")
                 ));
@@ -292,8 +292,8 @@ impl Models {
 
 fn ignored(alias: &str) -> String {
     format!(
-        "hob.toml has a model {alias:?} too, which is not used: yours of that name, in your config.toml, is; name one of them \
-         otherwise"
+        "the model {alias:?} of hob.toml is not used, because your config.toml has one of that name; rename one of \
+         them"
     )
 }
 

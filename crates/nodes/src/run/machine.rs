@@ -164,7 +164,7 @@ impl<'a> Machine<'a> {
             return fail(Class::Refused, format!("the model refused: {refusal}"));
         }
         if answer.text.trim().is_empty() {
-            return fail(Class::Empty, "the model said nothing".to_owned());
+            return fail(Class::Empty, "the model returned an empty answer".to_owned());
         }
         let repaired =
             || self.node.policy.repair.then(|| repair::value(answer::trim_reasoning(&answer.text))).flatten();

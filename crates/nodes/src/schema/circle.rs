@@ -23,7 +23,7 @@ pub(super) fn find(targets: &Targets<'_>) -> Option<String> {
 }
 
 fn too_long(reference: &str) -> String {
-    format!("from {reference} more than {CHAIN_MAX} references lead to one another: refer to the last of them")
+    format!("{reference} starts a chain of more than {CHAIN_MAX} references: refer to the last of them")
 }
 
 struct Chains<'a> {
@@ -38,7 +38,7 @@ impl<'a> Chains<'a> {
             Some(Some(length)) => return Ok(*length),
             Some(None) => {
                 return Err(format!(
-                    "{reference} refers to itself with no part of the value in between, so it has no meaning"
+                    "{reference} refers to itself without entering a part of the value, so it has no meaning"
                 ));
             }
             None if before > CHAIN_MAX => return Err(too_long(reference)),
@@ -157,7 +157,7 @@ mod tests {
             (with(json!({"type": "null"}), json!({})), None),
         ] {
             let wanted = wanted.map(|reference| {
-                format!("{reference} refers to itself with no part of the value in between, so it has no meaning")
+                format!("{reference} refers to itself without entering a part of the value, so it has no meaning")
             });
             assert_eq!(find(&Targets::new(&schema)), wanted, "{schema}");
         }

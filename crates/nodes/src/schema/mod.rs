@@ -58,7 +58,8 @@ impl Schema {
     pub fn problems(&self, value: &Value) -> Vec<String> {
         if work::is_too_much(&self.json, value) {
             return vec![format!(
-                "the whole value: by the references of its schema it takes more than {} comparisons to check, or more than {} in one another; give one that is less deep, or fewer branches",
+                "the whole value: checking it needs more than {} comparisons, or more than {} nested ones, because of \
+                 references in the schema; use a less nested value or fewer branches",
                 work::MAX,
                 work::DEPTH_MAX
             )];

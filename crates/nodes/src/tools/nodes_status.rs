@@ -158,8 +158,8 @@ fn notes(entry: &Entry, is_listed: bool) -> Vec<String> {
     let lints = node.into_iter().flat_map(|node| &node.lints).map(|lint| format!("line {lint}"));
     let unlisted = node.filter(|node| node.policy.tool && !is_listed);
     let unlisted = unlisted.map(|_| {
-        "it is called through node_run: as tools of their own the first by name are listed, as far as nodes.listed and 64 KiB go, \
-         and none above 16 KiB"
+        "call it with node_run: it exceeds the limits of nodes that are listed as tools (nodes.listed in number, 64 \
+         KiB in all, 16 KiB each)"
             .to_owned()
     });
     lints.chain(unlisted).collect()

@@ -130,7 +130,7 @@ async fn each_class_of_failure_has_its_own_way() {
     check(
         vec![text_reply("", "stop")],
         expect![[r#"
-        Model(Empty): the model said nothing
+        Model(Empty): the model returned an empty answer
         first Empty 10+2"#]],
     )
     .await;
@@ -286,5 +286,5 @@ fn a_model_that_cannot_answer_is_noted_with_its_line() {
     let settings = NodesSettings { models: [("first".to_owned(), none)].into(), ..NodesSettings::default() };
     let strict = NODE.replace("[first, second]", "first").replace("attempts: 3", "enforce: strict, attempts: 3");
     let said = lints(&Models::new(&settings), &strict);
-    assert!(said.starts_with("7: no model can be held to the output of rate"), "{said}");
+    assert!(said.starts_with("7: no model can enforce the output schema of rate"), "{said}");
 }

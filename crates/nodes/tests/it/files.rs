@@ -157,7 +157,7 @@ fn problems_have_their_line() {
             "relevance: \"integer 1..5\", reason: string",
         )],
         expect![[r#"
-        note 6: `relevance` is written before `reason`, so without it; put `reason` first
+        note 6: the model writes `relevance` before `reason`, so the reason cannot influence it; put `reason` first
     "#]],
     );
 }
@@ -298,32 +298,32 @@ fn paths_that_no_input_has_are_errors() {
     template(
         "{{ symbol.name.first }}",
         expect![[r#"
-        14: the template reads `symbol.name.first`, and a text has no parts
+        14: the template reads `symbol.name.first`, but a text has no parts
     "#]],
     );
     template(
         "\n{% if symbol.at.line.end and question %}{{ symbol.naem | upper }}{% endif %}",
         expect![[r#"
-        15: the template reads `symbol.at.line.end`, and a number has no parts
-        15: the template reads `symbol.naem`, and there is no `naem`; did you mean `name`?
+        15: the template reads `symbol.at.line.end`, but a number has no parts
+        15: the template reads `symbol.naem`, but `naem` does not exist; did you mean `name`?
     "#]],
     );
     template(
         "{% for one in list if one.a.c %}{{ one.b }}{% for two in one.a.b.d %}{{ two }}{% endfor %}{% endfor %}",
         expect![[r#"
-            14: the template reads `one.a.c`, and there is no `c`
-            14: the template reads `one.b`, and there is no `b`
-            14: the template reads `one.a.b.d`, and a text has no parts
+            14: the template reads `one.a.c`, but `c` does not exist
+            14: the template reads `one.b`, but `b` does not exist
+            14: the template reads `one.a.b.d`, but a text has no parts
         "#]],
     );
     template(
         "{{ list.a }} {{ list[symbol.x] }} {{ question['a'] | default(symbol.y) }} {{ 1 if symbol.z is defined }}",
         expect![[r#"
-            14: the template reads `list.a`, and that is of a list: name a part by its number, such as `[0]`, or use a `for`
-            14: the template reads `symbol.x`, and there is no `x`
-            14: the template reads `question.a`, and a text has no parts
-            14: the template reads `symbol.y`, and there is no `y`
-            14: the template reads `symbol.z`, and there is no `z`
+            14: the template reads `list.a`, but its parent is a list: use an index, such as `[0]`, or a `for`
+            14: the template reads `symbol.x`, but `x` does not exist
+            14: the template reads `question.a`, but a text has no parts
+            14: the template reads `symbol.y`, but `y` does not exist
+            14: the template reads `symbol.z`, but `z` does not exist
         "#]],
     );
     let pair = "{ type: array, prefixItems: [ { type: object, properties: { x: { type: string } } }, { type: string } ], items: { type: string } }";
@@ -338,9 +338,9 @@ fn paths_that_no_input_has_are_errors() {
             ),
         ],
         expect![[r#"
-        13: the template reads `pair[0].x.y`, and a text has no parts
-        13: the template reads `pair[1].x`, and a text has no parts
-        13: the template reads `pair[2].x`, and a text has no parts
+        13: the template reads `pair[0].x.y`, but a text has no parts
+        13: the template reads `pair[1].x`, but a text has no parts
+        13: the template reads `pair[2].x`, but a text has no parts
     "#]],
     );
     // A loop variable hides the input of the same name.
@@ -391,14 +391,14 @@ fn impossible_checks_are_errors() {
     check(
         &[("acme.team: search", tests)],
         expect![[r#"
-        11: `expect` has /zz, which no output has
+        11: `expect` has /zz, which is not in the output schema
     "#]],
     );
     let tests = "acme.team: search\ntests: [ { input: { question: a, symbol: b }, repeat: 2, pass: 3 } ]";
     check(
         &[("acme.team: search", tests)],
         expect![[r#"
-        11: `pass` is 3, and the test is run 2 times: it can never pass
+        11: `pass` is 3, but the test is run only 2 times, so it can never pass
     "#]],
     );
     // The first items differ from the others, and names are escaped as in JSON pointers.
@@ -408,14 +408,14 @@ fn impossible_checks_are_errors() {
     check(
         &[("acme.team: search", tests), (output, pair)],
         expect![[r#"
-        11: `expect` has /pair/1/x, which no output has
+        11: `expect` has /pair/1/x, which is not in the output schema
     "#]],
     );
     check(
         &[("output.relevance < 5 or", "output.zz > 3 or input.hover or")],
         expect![[r#"
         9: the example's output: the check `output.zz > 3 or input.hover or output.reason` cannot be made: undefined value: `output.zz` is undefined (in <expression>:1)
-        8: the check `output.zz > 3 or input.hover or output.reason` reads output.zz, and there is no `zz`
+        8: the check `output.zz > 3 or input.hover or output.reason` reads output.zz, but `zz` does not exist
     "#]],
     );
     let tests =

@@ -65,8 +65,8 @@ async fn a_model_that_cannot_be_held_is_passed_over_or_said_not_to_be() {
     let failure = nodes::run(&node("{ enforce: strict }", &open()), Map::new(), &alone).await.unwrap_err();
     assert_eq!(
         failure.why,
-        "no model can be held to the output of formed, and its policy.enforce is strict (first: its server does not take \
-         additionalProperties at the root): change the output, name another model, or write enforce: prefer"
+        "no model can enforce the output schema of formed, and its policy.enforce is strict (first: its server does \
+         not take additionalProperties at the root): change the output, name another model, or write enforce: prefer"
     );
     assert_eq!(first.bodies().len(), 0);
     // With `prefer` the model is asked without the promise, and the ledger shows that.

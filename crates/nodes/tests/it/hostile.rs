@@ -128,7 +128,8 @@ fn a_schema_that_only_refers_to_itself_is_refused() {
     let schema = json!({"type": "object", "properties": {"x": {"$ref": "#/$defs/a"}}, "$defs": defs});
     let text = format!("---\ndescription: A.\noutput: {{ schema: {schema} }}\n---\nSay it.\n");
     let said = Node::parse("endless", &text).unwrap_err()[0].to_string();
-    let wanted = "3: the schema of the output: #/$defs/a refers to itself with no part of the value in between, so it has no meaning";
+    let wanted = "3: the schema of the output: #/$defs/a refers to itself without entering a part of the value, so it \
+                  has no meaning";
     assert_eq!(said, wanted);
 }
 
@@ -155,7 +156,7 @@ fn a_body_that_grows_or_is_deep_is_refused_with_its_line() {
         ("{{ text ~ text }}", "`~` is not supported"),
         ("{{ 'x' * 1000000000 }}", "`*` is not supported"),
         ("{{ 9 ** 9 }}", "`**` is not supported"),
-        ("{{ [text, text] }}", "of constants"),
+        ("{{ [text, text] }}", "only constants"),
         ("{% for s in [[text]] %}{{ s }}{% endfor %}", "a `for` goes over"),
         ("{% for s in text + text %}{{ s }}{% endfor %}", "a `for` goes over"),
         ("{% for s in text recursive %}{{ loop(s) }}{% endfor %}", "`recursive` is not supported"),

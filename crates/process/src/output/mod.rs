@@ -153,7 +153,7 @@ impl OutputLog {
             if !segments.is_empty() || damaged > 0 {
                 return Err(io::Error::new(
                     io::ErrorKind::AlreadyExists,
-                    "the directory holds the output of another session",
+                    "the directory contains the output of another session",
                 ));
             }
         }

@@ -248,7 +248,7 @@ fn a_torn_write_is_not_believed() {
     let used = OutputLog::reopen(place.path(), Limits::default()).unwrap_err();
     assert_eq!(used.kind(), io::ErrorKind::WouldBlock);
     let refused = OutputLog::create(Some(place.path()), Limits::default()).unwrap_err();
-    assert_eq!(refused.to_string(), "the directory holds the output of another session");
+    assert_eq!(refused.to_string(), "the directory contains the output of another session");
 }
 
 #[test]

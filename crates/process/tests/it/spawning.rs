@@ -93,8 +93,8 @@ async fn a_niceness_is_inherited_and_only_ever_rises() {
         child.group.end(None, &Ladder::at_once()).await;
     }
     for (wanted, refused) in [
-        (-1, expect!["niceness -1 is out of range; give 0 to 19, where 0 changes nothing and 19 yields most"]),
-        (20, expect!["niceness 20 is out of range; give 0 to 19, where 0 changes nothing and 19 yields most"]),
+        (-1, expect!["niceness -1 is out of range; use 0 (no change) to 19 (lowest priority)"]),
+        (20, expect!["niceness 20 is out of range; use 0 (no change) to 19 (lowest priority)"]),
     ] {
         let mut spec = shell("true");
         spec.nice = wanted;

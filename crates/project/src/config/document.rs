@@ -94,7 +94,7 @@ impl Document {
     pub(crate) fn requests(&self, text: &str) -> Vec<Request> {
         let places = Places::new(text);
         let socket = self.compat.tidepool.filter(|is_wanted| *is_wanted).map(|_| {
-            let asks = "makes the socket .tidepool/sockets/control.sock, by which programs of yours reach hob";
+            let asks = "creates the socket .tidepool/sockets/control.sock, through which your programs reach hob";
             places.request(&["compat", "tidepool"], asks.to_owned())
         });
         socket.into_iter().chain(self.parts.iter().flat_map(|table| table.requests(&places))).collect()

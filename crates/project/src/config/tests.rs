@@ -124,7 +124,7 @@ fn no_link_leads_out_of_the_project() {
         for error in [loaded.unwrap_err().to_string(), requests.unwrap_err().to_string()] {
             let shown = error.replace(&top.display().to_string(), "");
             expect![[r#"
-                /root/hob.toml is a link that leads out of the project, to /secret; nothing of that is read: put a file in its place, or link to one inside of the project"#]]
+                /root/hob.toml is a link out of the project, to /secret, and is not read; replace it with a file, or with a link inside the project"#]]
             .assert_eq(&shown);
         }
         std::fs::remove_file(project.config_path()).unwrap();
@@ -266,7 +266,7 @@ fn a_value_of_another_type_is_answered_by_what_to_write() {
     check_error(
         "[daemon]\nidle = 30\n",
         expect![[
-            r#"hob.toml, line 2: a time is a text: "45s", "30m", "2h" or "never"; correct the line, or delete it for the default"#
+            r#"hob.toml, line 2: a duration is a text: "45s", "30m", "2h" or "never"; correct the line, or delete it for the default"#
         ]],
     );
     check_error(

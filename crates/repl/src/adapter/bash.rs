@@ -41,7 +41,7 @@ impl Adapter for Bash {
         if turns_editing_on(code) {
             return Err(Refusal {
                 message: "bash crashes when line editing is turned on in a shell that reads from a pipe".to_owned(),
-                hint: "Leave `set -o vi` and `set -o emacs` out: there is no line to edit in a session.".to_owned(),
+                hint: "Leave out `set -o vi` and `set -o emacs`: a session has no line editing.".to_owned(),
             });
         }
         Ok(evaluation(code, ""))

@@ -110,13 +110,15 @@ impl Adapter for Prompt {
         };
         if steps.is_empty() {
             let hint = "Write at least one line.".to_owned();
-            return Err(Refusal { message: "there is no code to evaluate".to_owned(), hint });
+            return Err(Refusal { message: "no code to evaluate".to_owned(), hint });
         }
         Ok(Plan { steps, notes: Vec::new() })
     }
 
     fn input(&self) -> GivenInput {
-        GivenInput::Endless("The program has read its whole input and waits for more: it ends only with the session.")
+        GivenInput::Endless(
+            "The program has read all of its input and waits for more: it ends only when the session ends.",
+        )
     }
 
     fn is_quit(&self, code: &str) -> bool {

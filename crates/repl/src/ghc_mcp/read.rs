@@ -58,7 +58,7 @@ impl Tool for ReadTool {
             text.push('\n');
         }
         if slice.missing > 0 {
-            text.push_str(&format!("[{} bytes are no longer kept]\n", slice.missing));
+            text.push_str(&format!("[{} bytes were dropped]\n", slice.missing));
         }
         let more = if slice.cut { ", there is more" } else { "" };
         Ok(Reply::new(format!("{text}[cursor {}{more}]", slice.next)))

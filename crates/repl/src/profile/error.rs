@@ -87,11 +87,11 @@ impl ProfileError {
                 vec!["Give it with the `profile` cabal or stack, such as \"exe:app\" or \"test:spec\".".to_owned()]
             }
             ProfileError::NoProgram { .. } => vec![
-                "Make it, or correct `command`: a program with a slash is relative to the session's directory."
+                "Create it, or correct `command`: a program with a slash is relative to the session's directory."
                     .to_owned(),
             ],
             ProfileError::NotInPath { .. } => vec![
-                "Install it, or give its path: one with a slash is relative to the session's directory.".to_owned(),
+                "Install it, or give its path; a path with a slash is relative to the session's directory.".to_owned(),
             ],
             ProfileError::Untrusted { .. } => {
                 vec!["Read the project's hob.toml, then run `hob trust` in a terminal.".to_owned()]
@@ -101,7 +101,7 @@ impl ProfileError {
                 "Or name a built-in `profile`: bash, cabal, ghci, node, python or stack.".to_owned(),
             ],
             ProfileError::GrantedSince { .. } => {
-                vec!["Run `hob stop`; the next call starts a daemon that knows it.".to_owned()]
+                vec!["Run `hob stop`; the next call starts a daemon that reads it.".to_owned()]
             }
             ProfileError::Invalid { .. } => vec![
                 "Correct it there, then `hob stop`: the next call starts a daemon that reads it again.".to_owned(),

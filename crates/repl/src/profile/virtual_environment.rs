@@ -67,7 +67,7 @@ impl Search<'_> {
         let broken = match found {
             None => None,
             Some((venv, EnvironmentState::Usable(python))) => {
-                let note = format!("Python is that of {}.", self.relative(&venv));
+                let note = format!("Python comes from {}.", self.relative(&venv));
                 let command = Some(vec![python.to_string_lossy().into_owned()]);
                 return Interpreter { command, activate: Some(venv), note: Some(note) };
             }
@@ -76,8 +76,8 @@ impl Search<'_> {
                 let shown = self.relative(&venv);
                 let command = format!("[{:?}]", format!("{shown}/bin/python"));
                 let note = format!(
-                    "{shown} is not used automatically: {why}. If you know what it holds, repl_start with `command` {command} runs it; \
-                     a profile with that command in hob.toml does so once `hob trust` has granted it."
+                    "{shown} is not used automatically: {why}. If you trust it, run it with repl_start and `command` \
+                     {command}, or with a profile in hob.toml that `hob trust` has granted."
                 );
                 return Interpreter { note: Some(note), ..Interpreter::default() };
             }
@@ -109,8 +109,8 @@ impl Search<'_> {
         })?;
         let command = format!("[{:?}]", python.display().to_string());
         Some(format!(
-            "This worktree has no virtual environment, but the main one has: repl_start with `command` {command} runs its Python. Modules \
-             that are installed there in editable mode are the main worktree's."
+            "This worktree has no virtual environment, but the main one has: repl_start with `command` {command} runs \
+             its Python. Modules installed there in editable mode come from the main worktree."
         ))
     }
 
@@ -134,12 +134,12 @@ impl Search<'_> {
             Some(_) => Interpreter {
                 command: Some(command),
                 activate: None,
-                note: Some(format!("Python is that of `{program} run`, as {sign} says.")),
+                note: Some(format!("Python comes from `{program} run`, as {sign} specifies.")),
             },
             None => Interpreter {
                 note: Some(format!(
-                    "{sign} says that {program} keeps the project's environment, and {program} is not in the PATH: Python runs without \
-                     it."
+                    "{sign} specifies {program} for the project's environment, but {program} is not in the PATH: \
+                     Python runs without it."
                 )),
                 ..Interpreter::default()
             },
@@ -191,9 +191,9 @@ fn judge(dir: &Path, name: &str) -> EnvironmentState {
         Some(true) => return withheld("git tracks it, so it came with the repository"),
         None => return withheld("git's list of files cannot be read, and it may have come with the repository"),
     }
-    let Some(made) = made_at(&venv) else { return withheld("it does not say where it was made") };
+    let Some(made) = made_at(&venv) else { return withheld("it does not record where it was created") };
     if made.canonicalize().ok().as_deref() != Some(&*venv) {
-        return EnvironmentState::Withheld(format!("it says that it was made at {}", visible::path(&made)));
+        return EnvironmentState::Withheld(format!("it was created for {}", visible::path(&made)));
     }
     let bin = venv.join("bin");
     let python = ["python", "python3"].map(|name| bin.join(name));
@@ -307,16 +307,13 @@ mod tests {
         let (temp, root) = project();
         let activate = root.join(".venv/bin/activate");
         for (text, why) in [
-            ("", ".venv is not used automatically: it does not say where it was made. "),
+            ("", ".venv is not used automatically: it does not record where it was created. "),
             (
                 "VIRTUAL_ENV=//proc/self/cwd/.venv",
-                ".venv is not used automatically: it does not say where it was made. ",
+                ".venv is not used automatically: it does not record where it was created. ",
             ),
-            ("VIRTUAL_ENV=.venv", ".venv is not used automatically: it does not say where it was made. "),
-            (
-                "VIRTUAL_ENV=/work/p/.venv",
-                ".venv is not used automatically: it says that it was made at /work/p/.venv. ",
-            ),
+            ("VIRTUAL_ENV=.venv", ".venv is not used automatically: it does not record where it was created. "),
+            ("VIRTUAL_ENV=/work/p/.venv", ".venv is not used automatically: it was created for /work/p/.venv. "),
         ] {
             fs::write(&activate, text).unwrap();
             assert_eq!(describe(&root), why, "{text}");
@@ -363,7 +360,7 @@ mod tests {
             ("pyproject.toml", "[build-system]\nbuild-backend = 'poetry.core.masonry.api'\n", "poetry"),
         ] {
             let expected = format!(
-                "{file} says that {tool} keeps the project's environment, and {tool} is not in the PATH: Python runs without it."
+                "{file} specifies {tool} for the project's environment, but {tool} is not in the PATH: Python runs without it."
             );
             assert_eq!(check(file, text), Some(expected), "{text}");
         }

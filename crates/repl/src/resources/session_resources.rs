@@ -90,9 +90,9 @@ async fn output(repl: &Repl, reader: &Caller, session: &str, cursor: &str) -> Re
             let _ = write!(text, "; {} bytes are no longer kept", slice.missing);
         }
         if from_the_end && slice.cut {
-            let _ = write!(text, "; repl://{name}/output?cursor=0 begins at the beginning");
+            let _ = write!(text, "; repl://{name}/output?cursor=0 starts at the beginning");
         } else if slice.cut {
-            let _ = write!(text, "; repl://{name}/output?cursor={} goes on", slice.next);
+            let _ = write!(text, "; repl://{name}/output?cursor={} continues", slice.next);
         }
         text.push(']');
         text

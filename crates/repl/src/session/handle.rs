@@ -418,7 +418,7 @@ pub enum SessionError {
     #[error("{}", .0.message)]
     Refused(Refusal),
     /// The queue is full.
-    #[error("{limit} evaluations wait in session {session:?} already")]
+    #[error("session {session:?} already has {limit} queued evaluations, the limit")]
     QueueFull {
         session: String,
         limit: usize,
@@ -429,7 +429,7 @@ pub enum SessionError {
     #[error("session {session:?} has ended: {reason}")]
     Ended { session: String, reason: String },
     /// The evaluation is not remembered.
-    #[error("session {session:?} does not know evaluation {eval}")]
+    #[error("unknown evaluation {eval} in session {session:?}")]
     UnknownEval { session: String, eval: u64 },
     /// Nothing has been evaluated yet.
     #[error("session {session:?} has evaluated nothing yet")]
@@ -444,7 +444,7 @@ pub enum SessionError {
         runs: Option<u64>,
     },
     /// Nothing is running that could read input.
-    #[error("nothing runs in session {session:?} that could read input")]
+    #[error("no evaluation is running in session {session:?} to read input")]
     NothingRuns { session: String },
     /// The running evaluation was given its whole input beforehand.
     #[error("evaluation {eval} already has its complete input, from `stdin` of repl_eval")]
@@ -461,10 +461,10 @@ pub enum SessionError {
 }
 
 fn not_running(eval: u64, status: Status, runs: Option<u64>) -> String {
-    let runs = runs.map_or("nothing runs now".to_owned(), |runs| format!("#{runs} runs now"));
+    let runs = runs.map_or("nothing is running".to_owned(), |runs| format!("#{runs} is running"));
     if status.is_final() {
         format!("evaluation {eval} has ended ({}); {runs}", status.name())
     } else {
-        format!("evaluation {eval} has not begun ({}); {runs}", status.name())
+        format!("evaluation {eval} has not started ({}); {runs}", status.name())
     }
 }

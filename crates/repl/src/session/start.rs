@@ -57,7 +57,7 @@ pub enum StartError {
     #[error(transparent)]
     Spawn(#[from] SpawnError),
     /// Its output cannot be stored.
-    #[error("make a place for its output in {path}: {source}")]
+    #[error("cannot create its output directory in {path}: {source}")]
     Output { path: PathBuf, source: io::Error },
     #[error("the command is empty")]
     NoCommand,

@@ -16,8 +16,8 @@ use crate::result::{EvalResult, Status};
 use crate::session::{EvalRequest, Handle, SessionError, SessionInfo, SessionState};
 
 /// The note about a session of the same name under an earlier daemon.
-const EARLIER: &str = "The session of that name before it ended with its daemon: what it had defined is gone, what it \
-                       printed can be read with repl_read.";
+const EARLIER: &str = "The previous session of that name ended with its daemon: its definitions are gone, and \
+                       repl_read returns its output.";
 /// The time by which the published state of a session may lag behind its answers.
 const LAG: Duration = Duration::from_secs(1);
 
@@ -105,5 +105,8 @@ pub(crate) async fn check_started(
 /// Returns the note for callers that did not choose a profile: code in another language than the session's is the most common first error.
 fn new_session_note(info: &SessionInfo) -> String {
     let why = info.fallback.as_ref().map_or(String::new(), |why| format!(", {why}"));
-    format!("The session is new, of profile `{}`{why}; `profile` with another `session` starts another.", info.profile)
+    format!(
+        "The session is new, with profile `{}`{why}; to use another profile, give `profile` with another `session`.",
+        info.profile
+    )
 }

@@ -168,7 +168,7 @@ impl Changed {
                 _ => json!({"session": session, "replay": "definitions"}),
             };
             notes.push(format!(
-                "{} since the session started, and no reload reads that: repl_restart {restart} starts it again.",
+                "{} since the session started, and a reload does not apply it: call repl_restart {restart}.",
                 have_changed(&self.descriptions)
             ));
         }
@@ -216,8 +216,7 @@ mod tests {
         );
         assert_eq!(
             notes(0, 1, "main"),
-            "A.hs has changed since the session started, and no reload reads that: repl_restart {\"replay\":\"definitions\"} \
-             starts it again."
+            "A.hs has changed since the session started, and a reload does not apply it: call repl_restart {\"replay\":\"definitions\"}."
         );
     }
 }

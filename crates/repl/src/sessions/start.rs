@@ -55,7 +55,7 @@ impl Repl {
         let plan = self.plan(caller, &key, request)?;
         notes.extend(plan.spec.launch.fallback.as_ref().map(|why| {
             format!(
-                "The profile is `{}`, {why}; `profile` with another `session` starts another.",
+                "The profile is `{}`, {why}; to use another profile, give `profile` with another `session`.",
                 plan.spec.launch.profile
             )
         }));
@@ -382,9 +382,9 @@ fn note_new_process(log: &OutputLog, end: u64, old: Option<&Handle>) {
     let newline = if last.ends_with(b"\n") { "" } else { "\n" };
     let ended = match old.and_then(|old| old.info().reason) {
         Some(reason) => reason,
-        None => "it ended with an earlier hob".to_owned(),
+        None => "it ended with an earlier daemon".to_owned(),
     };
-    log.append(Stream::Note, None, format!("{newline}--- a new process; of the one above: {ended} ---\n").as_bytes());
+    log.append(Stream::Note, None, format!("{newline}--- a new process; the previous one: {ended} ---\n").as_bytes());
 }
 
 /// Refuses a running session of another profile than the requested one.

@@ -28,7 +28,7 @@ impl Repl {
         let session = &key.name;
         if asked.env.iter().any(|(name, value)| !has(&plan, name, value)) {
             return Some(format!(
-                "{session} runs already, in another environment: `env` holds only for a session that is started. Stop it \
+                "{session} is already running in another environment: `env` applies only to a new session. Stop it \
                  first (repl_stop), or name another session."
             ));
         }

@@ -131,8 +131,8 @@ impl Tool for Diagnostics {
 
     fn examples() -> Vec<Example> {
         vec![
-            Example { title: "What is wrong now", arguments: json!({}), text: None },
-            Example { title: "What the next load says", arguments: json!({"since": 3}), text: None },
+            Example { title: "Current messages", arguments: json!({}), text: None },
+            Example { title: "Messages of the next load", arguments: json!({"since": 3}), text: None },
         ]
     }
 }

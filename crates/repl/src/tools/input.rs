@@ -76,7 +76,7 @@ impl Tool for Input {
 
     async fn call(&self, cx: Context, args: Args) -> Result<Output, ToolError> {
         if args.text.is_empty() && !args.eof {
-            return Err(ToolError::user("There is nothing to give.").hint("Put a line in `text`, or set `eof`."));
+            return Err(ToolError::user("No input was given.").hint("Put a line in `text`, or set `eof`."));
         }
         let handle = match args.eval {
             Some(eval) => self.0.find_eval(caller(&cx)?, args.session.as_deref(), eval).await?,

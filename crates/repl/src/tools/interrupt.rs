@@ -132,7 +132,7 @@ fn next(output: &Output, result: &EvalResult) -> String {
             format!("it {rest}: it does not react, or its cleanup takes long; {again}; {}", restart(output))
         }
         InterruptOutcome::Uninterruptible => {
-            format!("the prompt is back, but something that it started {rest} behind it; {}", restart(output))
+            format!("the prompt is back, but code that it started {rest} in the background; {}", restart(output))
         }
         InterruptOutcome::Ended => restart(output),
     }

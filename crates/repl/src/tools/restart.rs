@@ -74,8 +74,8 @@ impl Tool for Restart {
             // A piece may be a definition, an import, a load or a setting; code sent together is one piece.
             notes.push(match replayed.done {
                 0 if replayed.failed.is_empty() && replayed.left == 0 => {
-                    "Nothing was evaluated again: no code that ended well in that session only defined, imported, loaded or set \
-                     something. Code with other effects is not repeated; evaluate it again."
+                    "Nothing was evaluated again: no successful code in that session consisted only of definitions, \
+                     imports, loads or settings. Code with other effects is not repeated; evaluate it again."
                         .to_owned()
                 }
                 1 => "1 piece of earlier code (definitions, imports, loads, settings) was evaluated again.".to_owned(),

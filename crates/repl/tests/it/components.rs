@@ -26,7 +26,7 @@ async fn uses_tells_which_components_are_not_loaded_and_a_session_takes_one() {
     p.call("repl_start", json!({"wait_ms": 50_000})).await;
     p.at("type_at", ("src/Area.hs", 7, 7), expect![[r#"
         shape :: Shape
-        Information about places is collected at each load from now on (:set +c); for that the modules were reloaded once, and bindings made at the prompt are gone."#]]).await;
+        Each load now collects position information (:set +c). For this the modules were reloaded once, and bindings made at the prompt are gone."#]]).await;
     p.check("repl_query", json!({"kind": "uses", "at": "src/Area.hs:7:1"}), expect![[r#"
         src/Area.hs:7:1-4
         src/Area.hs:12:19-22
@@ -52,7 +52,7 @@ async fn uses_tells_which_components_are_not_loaded_and_a_session_takes_one() {
     let (text, _) = p.call("repl_query", json!({"session": "exe-app", "kind": "uses", "at": "app/Main.hs:7:15"})).await;
     expect![[r#"
         Area (two-0.1.0.0)
-        Information about places is collected at each load from now on (:set +c); for that the modules were reloaded once, and bindings made at the prompt are gone.
+        Each load now collects position information (:set +c). For this the modules were reloaded once, and bindings made at the prompt are gone.
         Not loaded, and not searched: lib:two, test:spec; repl_start {"session": "two", "component": "lib:two"} loads it.
         GHCi misses uses of types, constructors, fields and names that are not exported; find_uses {"name":"area"} lists them all."#]].assert_eq(&plain(&text));
     let mut said = String::new();
@@ -71,7 +71,7 @@ async fn uses_tells_which_components_are_not_loaded_and_a_session_takes_one() {
         refused: Session "main" is already running, with the component that its program chose.
         refused: `component` cannot be chosen: "--help" is not a valid component name.
         refused: `component` cannot be chosen: the profile `ghci` has no components.
-        refused: `component` cannot be chosen: a `command` is given, which chooses its own.
+        refused: `component` cannot be chosen: `command` is given and selects its own component.
     "#]]
     .assert_eq(&said);
     package.repl.shutdown().await;
@@ -85,9 +85,9 @@ async fn a_mistyped_component_is_answered_with_those_there_are() {
     package.write("two.cabal", &format!("{CABAL}{spec}"));
     let start = json!({"session": "spec", "component": "test:spc", "wait_ms": 50_000});
     let (said, _) = package.call("repl_start", start).await;
-    let hint = "There is no component `test:spc`; there are: lib:two, test:spec. Did you mean \"test:spec\"?";
+    let hint = "Unknown component `test:spc`; available: lib:two, test:spec. Did you mean \"test:spec\"?";
     let first = said.lines().next().unwrap_or_default();
     assert!(first.starts_with("refused: cabal repl did not start") && first.contains(hint), "{said}");
-    assert_eq!(said.matches("There is no component").count(), 1, "{said}");
+    assert_eq!(said.matches("Unknown component").count(), 1, "{said}");
     package.repl.shutdown().await;
 }

@@ -113,7 +113,7 @@ impl Fixture {
     /// Checks that this worktree has no session, and that a caller is told how to start one.
     pub(crate) async fn check_that_there_is_no_session(&self) {
         let expected = expect![[r#"
-            error: There is no session "main" in this worktree.
+            error: Unknown session "main" in this worktree.
             Start one with repl_start or repl_eval."#]];
         self.check("repl_wait", json!({}), expected).await;
     }

@@ -146,7 +146,7 @@ async fn text_without_notifications() {
     // Notes name the tools of this profile.
     assert!(slow.contains("read with cursor") || slow.contains("send gives it a line"), "{slow}");
     expect![[r#"
-        refused: There is nothing to evaluate.
+        refused: Nothing to evaluate.
         Give an expression, a declaration or a GHCi command in `command`."#]]
     .assert_eq(&c.call("send_sync", json!({"session": "two", "command": " "})).await);
     let handle = c.repl.find(&c.caller, Some("two")).expect("it runs");
@@ -166,7 +166,7 @@ async fn text_without_notifications() {
     assert!(next.starts_with("new\n[cursor "), "{next}");
     assert_eq!(
         c.call("send", json!({"session": "two", "command": ":set prompt \"x\""})).await.split('\n').next(),
-        Some("refused: The session's prompt tells when an evaluation has ended."),
+        Some("refused: Hob detects the end of an evaluation by the session's prompt."),
     );
     c.repl.shutdown().await;
 }

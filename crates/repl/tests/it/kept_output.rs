@@ -48,7 +48,7 @@ async fn a_restart_hides_nothing_of_what_was_before() {
     let (text, total) = (text.replace(&banner, "BANNER"), all["end"].to_string());
     expect![[r#"
         one
-        --- a new process; of the one above: it was restarted ---
+        --- a new process; the previous one: it was restarted ---
         BANNER
         two
         [main: up to byte END of END; some of it of an earlier process]"#]]
@@ -82,7 +82,7 @@ async fn a_restart_hides_nothing_of_what_was_before() {
     let (text, _) = fixture.call("repl_read", json!({"eval": 3})).await;
     assert!(text.starts_with("three\n[main: up to ") && text.ends_with("; of an earlier process]"), "{text}");
     let (text, _) = fixture.call("repl_read", json!({"grep": "---"})).await;
-    assert!(text.contains("--- a new process; of the one above: it exited with status 3 ---"), "{text}");
+    assert!(text.contains("--- a new process; the previous one: it exited with status 3 ---"), "{text}");
     let (text, _) = fixture.call("repl_read", json!({"cursor": cursor - 3, "stream": "stdout"})).await;
     assert!(text.starts_with("onePython") && !text.contains("---"), "only what programs printed: {text}");
     fixture.repl.shutdown().await;
@@ -100,7 +100,7 @@ async fn a_number_of_an_earlier_life_means_that_evaluation_and_no_other() {
     let fixture = fixture.next_daemon().await;
     fixture.check("repl_wait", json!({"eval": 3}), expect![[r#"
         error: Evaluation 3 of session "main" ran under an earlier daemon; it may not have ended, and its result is lost.
-        repl_read with `session` "main" and `eval` 3 has its output.
+        Call repl_read with `session` "main" and `eval` 3 for its output.
         Evaluate it again with repl_eval if that is safe."#]]).await;
     fixture
         .check(
@@ -108,7 +108,7 @@ async fn a_number_of_an_earlier_life_means_that_evaluation_and_no_other() {
             json!({"eval": 1, "session": "main"}),
             expect![[r#"
         error: Evaluation 1 of session "main" ran under an earlier daemon; it had ended, and its result is lost.
-        repl_read with `session` "main" and `eval` 1 has its output.
+        Call repl_read with `session` "main" and `eval` 1 for its output.
         Evaluate it again with repl_eval if that is safe."#]],
         )
         .await;
@@ -118,7 +118,7 @@ async fn a_number_of_an_earlier_life_means_that_evaluation_and_no_other() {
             json!({"eval": 2}),
             expect![[r#"
         error: Evaluation 2 ran under an earlier daemon; it may not have ended, and its result is lost.
-        repl_read without `eval` has the remaining output of a session."#]],
+        Call repl_read without `eval` for the remaining output of a session."#]],
         )
         .await;
     fixture.call("repl_start", json!({"profile": "bash"})).await;
@@ -134,6 +134,6 @@ async fn a_number_of_an_earlier_life_means_that_evaluation_and_no_other() {
     let (text, _) = fixture.call("repl_read", json!({"eval": 3})).await;
     assert!(text.starts_with("begun\n") && text.ends_with("; of an earlier process]"), "{text}");
     let (text, _) = fixture.call("repl_read", json!({"grep": "---"})).await;
-    assert!(text.starts_with("--- a new process; of the one above: it ended with an earlier hob ---\n"), "{text}");
+    assert!(text.starts_with("--- a new process; the previous one: it ended with an earlier daemon ---\n"), "{text}");
     fixture.repl.shutdown().await;
 }

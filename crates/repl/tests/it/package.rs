@@ -152,11 +152,11 @@ async fn questions() {
     .await;
     p.ask("type", "nope", expect![[r#"
         refused: <interactive>:1:1: error: Variable not in scope: nope
-        Only what is in scope can be asked about: give the full name (Module.name), or `:module +` the module with repl_eval."#]]).await;
+        Only names in scope can be queried: give the full name (Module.name), or `:module +` the module with repl_eval."#]]).await;
     p.ask("kind", "Maybe", expect!["Maybe :: * -> *"]).await;
     p.ask("kind", "Maybe Nope", expect![[r#"
         refused: <interactive>:1:7: error: Not in scope: type constructor or class ‘Nope’
-        Only what is in scope can be asked about: give the full name (Module.name), or `:module +` the module with repl_eval."#]]).await;
+        Only names in scope can be queried: give the full name (Module.name), or `:module +` the module with repl_eval."#]]).await;
     p.ask(
         "info",
         "Shape",
@@ -264,7 +264,7 @@ async fn questions() {
     .await;
     p.at("type_at", ("src/Area.hs", 7, 7), expect![[r#"
         shape :: Shape
-        Information about places is collected at each load from now on (:set +c); for that the modules were reloaded once, and bindings made at the prompt are gone."#]]).await;
+        Each load now collects position information (:set +c). For this the modules were reloaded once, and bindings made at the prompt are gone."#]]).await;
     p.at("type_at", ("Area", 12, 16), expect!["map :: (Shape -> Double) -> [Shape] -> [Double]"]).await;
     p.at("loc_at", ("src/Area.hs", 8, 4), expect!["src/Shape.hs:9:5-17"]).await;
     p.at("loc_at", ("src/Area.hs", 8, 15), expect!["GHC.Float (base)"]).await;
@@ -281,7 +281,7 @@ async fn questions() {
         "uses",
         ("src/Area.hs", 9, 1),
         expect![[r#"
-            refused: There is no name at line 9, column 1 of src/Area.hs.
+            refused: No name found at line 9, column 1 of src/Area.hs.
             Lines and columns count from 1; give `end_line` and `end_column` for an expression."#]],
     )
     .await;
@@ -299,7 +299,7 @@ async fn questions() {
         "repl_query",
         json!({"kind": "uses"}),
         expect![[r#"
-            refused: uses needs a place.
+            refused: uses needs a position.
             Give `at`, such as "src/Area.hs:8:15"."#]],
     )
     .await;
@@ -341,7 +341,7 @@ async fn reloads() {
         "repl_diagnostics",
         json!({}),
         expect![[r#"
-        refused: There is no session "main" in this worktree.
+        refused: Unknown session "main" in this worktree.
         Start one with repl_start or repl_eval."#]],
     )
     .await;

@@ -31,7 +31,7 @@ async fn a_runaway_in_python_that_nobody_uses_is_interrupted_and_its_session_end
             while True: pass
         KeyboardInterrupt
         [main #1: interrupted, N ms]
-        Nobody was connected to the session for N s, so it was interrupted (`repl.idle` sets the time).
+        No connection used the session for N s, so it was interrupted (`repl.idle` sets the time).
         main (python): no connection used it for N s, up N s"#]]
     .assert_eq(&left_alone("python", code).await);
 }
@@ -40,7 +40,7 @@ async fn a_runaway_in_python_that_nobody_uses_is_interrupted_and_its_session_end
 async fn a_runaway_in_bash_that_nobody_uses_is_interrupted_and_its_session_ended() {
     expect![[r#"
         [main #1: interrupted, N ms]
-        Nobody was connected to the session for N s, so it was interrupted (`repl.idle` sets the time).
+        No connection used the session for N s, so it was interrupted (`repl.idle` sets the time).
         main (bash): no connection used it for N s, up N s"#]]
     .assert_eq(&left_alone("bash", "while true; do :; done").await);
 }
@@ -49,7 +49,7 @@ async fn a_runaway_in_bash_that_nobody_uses_is_interrupted_and_its_session_ended
 async fn a_runaway_in_ghci_that_nobody_uses_is_interrupted_and_its_session_ended() {
     expect![[r#"
         [main #1: interrupted, N ms]
-        Nobody was connected to the session for N s, so it was interrupted (`repl.idle` sets the time).
+        No connection used the session for N s, so it was interrupted (`repl.idle` sets the time).
         main (ghci): no connection used it for N s, up N s"#]]
     .assert_eq(&left_alone("ghci", "let f n = f (n + 1 :: Int) in f 0 :: Int").await);
 }
@@ -58,7 +58,7 @@ async fn a_runaway_in_ghci_that_nobody_uses_is_interrupted_and_its_session_ended
 async fn one_that_ignores_the_interrupt_is_ended_all_the_same() {
     expect![[r#"
         [main #1: killed, N s; repl_restart {"session": "main"} starts it again]
-        Nobody was connected to the session for N s, so it was interrupted (`repl.idle` sets the time).
+        No connection used the session for N s, so it was interrupted (`repl.idle` sets the time).
         The session ended: no connection used it for N s.
         main (bash): no connection used it for N s, up N s"#]]
     .assert_eq(&left_alone("bash", "trap '' INT; while true; do :; done").await);

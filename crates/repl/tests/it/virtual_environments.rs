@@ -65,8 +65,8 @@ async fn a_dependency_in_a_venv_is_imported_in_the_first_evaluation() {
     make(&fixture);
     let (notes, _) = first(&fixture).await;
     expect![[r#"
-        The session is new, of profile `python`; `profile` with another `session` starts another.
-        Python is that of .venv."#]]
+        The session is new, with profile `python`; to use another profile, give `profile` with another `session`.
+        Python comes from .venv."#]]
     .assert_eq(&notes);
     // Child processes find the environment, too.
     let code = "import subprocess; subprocess.run(['sh', '-c', 'echo $VIRTUAL_ENV; command -v python'], capture_output=True, text=True).stdout.split()";
@@ -87,7 +87,7 @@ async fn a_venv_that_was_made_meanwhile_is_that_of_the_next_process() {
     assert!(text.contains("No module named 'dep'"), "{text}");
     make(&fixture);
     let (text, _) = fixture.call("repl_restart", json!({})).await;
-    assert!(text.ends_with("Python is that of .venv."), "{text}");
+    assert!(text.ends_with("Python comes from .venv."), "{text}");
     first(&fixture).await;
     fixture.repl.shutdown().await;
 }
@@ -104,12 +104,12 @@ async fn a_dependency_of_a_project_of_uv_is_imported_in_the_first_evaluation() {
     run(&fixture, "uv", &["init", "--bare", "--name", "p"]);
     run(&fixture, "uv", &["add", "./dep-1.0-py3-none-any.whl"]);
     let (notes, _) = first(&fixture).await;
-    assert!(notes.ends_with("\nPython is that of .venv."), "{notes}");
+    assert!(notes.ends_with("\nPython comes from .venv."), "{notes}");
     // A clone has none yet, and `uv run` makes it.
     fixture.call("repl_stop", json!({})).await;
     std::fs::remove_dir_all(top(&fixture).join(".venv")).expect("it is there");
     let (notes, text) = first(&fixture).await;
-    assert!(notes.ends_with("Python is that of `uv run`, as uv.lock says."), "{text}");
+    assert!(notes.ends_with("Python comes from `uv run`, as uv.lock specifies."), "{text}");
     // An interrupt reaches Python once.
     let code = "import time\nn = 0\ntry:\n    time.sleep(1000)\nexcept KeyboardInterrupt:\n    for n in range(100): time.sleep(0.001)\n    raise";
     fixture.call("repl_eval", json!({"code": code, "wait_ms": 100})).await;
@@ -134,7 +134,7 @@ async fn a_dependency_of_a_project_of_poetry_is_imported_in_the_first_evaluation
     std::fs::write(top(&fixture).join("pyproject.toml"), text).expect("written");
     run(&fixture, "poetry", &["install", "--no-interaction"]);
     let (notes, text) = first(&fixture).await;
-    assert!(notes.ends_with("Python is that of `poetry run`, as poetry.lock says."), "{text}");
+    assert!(notes.ends_with("Python comes from `poetry run`, as poetry.lock specifies."), "{text}");
     fixture.repl.shutdown().await;
 }
 
@@ -149,8 +149,7 @@ async fn the_venv_of_the_main_worktree_is_offered_in_a_linked_one() {
     git(&["commit", "-qm", "first"]);
     git(&["worktree", "add", "-qb", "linked", &fixture.dirs[1].path().display().to_string()]);
     let (text, _) = fixture.call_from(1, "repl_eval", json!({"code": "import dep"})).await;
-    let offer = "This worktree has no virtual environment, but the main one has: repl_start with `command` [\"/w0/.venv/bin/python\"] runs its \
-                 Python. Modules that are installed there in editable mode are the main worktree's.";
+    let offer = "This worktree has no virtual environment, but the main one has: repl_start with `command` [\"/w0/.venv/bin/python\"] runs its Python. Modules installed there in editable mode come from the main worktree.";
     assert!(text.contains("No module named 'dep'") && text.ends_with(offer), "{text}");
     let command = [top(&fixture).join(".venv/bin/python").display().to_string()];
     fixture.call_from(1, "repl_start", json!({"session": "b", "command": command})).await;
@@ -164,7 +163,7 @@ async fn the_venv_of_the_main_worktree_is_offered_in_a_linked_one() {
         &["-m", "venv", "--without-pip", &fixture.dirs[1].path().join(".venv").display().to_string()],
     );
     let (text, _) = fixture.call_from(1, "repl_start", json!({"session": "c", "profile": "python"})).await;
-    assert!(text.ends_with("Python is that of .venv."), "{text}");
+    assert!(text.ends_with("Python comes from .venv."), "{text}");
     fixture.repl.shutdown().await;
 }
 
@@ -189,8 +188,8 @@ async fn a_venv_that_came_with_the_checkout_is_not_run_by_itself() {
             expect![[r#"
                 42
                 [main #1: done, N ms]
-                The session is new, of profile `python`; `profile` with another `session` starts another.
-                .venv is not used automatically: git tracks it, so it came with the repository. If you know what it holds, repl_start with `command` [".venv/bin/python"] runs it; a profile with that command in hob.toml does so once `hob trust` has granted it."#]],
+                The session is new, with profile `python`; to use another profile, give `profile` with another `session`.
+                .venv is not used automatically: git tracks it, so it came with the repository. If you trust it, run it with repl_start and `command` [".venv/bin/python"], or with a profile in hob.toml that `hob trust` has granted."#]],
         )
         .await;
     assert!(!top.join("ran").exists(), "it ran");
@@ -234,17 +233,17 @@ async fn what_is_said_of_a_missing_interpreter_is_true() {
     }
     expect![[r#"
         error: The program "bin/python3" cannot be started: /w0/sub/bin/python3 does not exist.
-        Make it, or correct `command`: a program with a slash is relative to the session's directory.
+        Create it, or correct `command`: a program with a slash is relative to the session's directory.
         error: The program "./python" cannot be started: /w0/sub/./python is a link to /usr/bin/python2.2, which does not exist.
-        Make it, or correct `command`: a program with a slash is relative to the session's directory.
+        Create it, or correct `command`: a program with a slash is relative to the session's directory.
         error: The program "./python3" cannot be started: /w0/sub/./python3 is not executable.
-        Make it, or correct `command`: a program with a slash is relative to the session's directory.
+        Create it, or correct `command`: a program with a slash is relative to the session's directory.
         error: The program "/nowhere/ghci" cannot be started: /nowhere/ghci does not exist.
-        Make it, or correct `command`: a program with a slash is relative to the session's directory.
+        Create it, or correct `command`: a program with a slash is relative to the session's directory.
         error: Session "main" did not start: program /w0/sub/./bash names the interpreter /no/such/bash in its first line, which does not exist.
         Recreate that script, or give another `command`.
         error: The program "python3.99" is not in the PATH.
-        Install it, or give its path: one with a slash is relative to the session's directory.
+        Install it, or give its path; a path with a slash is relative to the session's directory.
     "#]].assert_eq(&said);
     fixture.repl.shutdown().await;
 }

@@ -15,7 +15,7 @@ async fn wrong_use_says_what_to_do() {
             "repl_wait",
             json!({"eval": 99}),
             expect![[r#"
-        error: No session of this worktree knows evaluation 99.
+        error: Unknown evaluation 99 in this worktree.
         Name a `session` to wait for its last evaluation; repl_list lists the sessions."#]],
         )
         .await;
@@ -52,7 +52,7 @@ async fn wrong_use_says_what_to_do() {
             json!({"command": ["frobnicate"]}),
             expect![[r#"
         error: Unknown program "frobnicate".
-        Name the `profile` that speaks to it too: ghci, cabal, stack, python, node or bash."#]],
+        Also give the `profile` that drives it: ghci, cabal, stack, python, node or bash."#]],
         )
         .await;
     // The session that failed to start reports the same error to later evaluations.
@@ -106,7 +106,7 @@ async fn wrong_use_says_what_to_do() {
             "repl_eval",
             json!({"code": ":set prompt x", "session": "mine"}),
             expect![[r#"
-        error: The session's prompt tells when an evaluation has ended.
+        error: Hob detects the end of an evaluation by the session's prompt.
         Leave the prompt unchanged; it is never shown."#]],
         )
         .await;
@@ -115,7 +115,7 @@ async fn wrong_use_says_what_to_do() {
             "repl_input",
             json!({"text": "x\n", "session": "mine"}),
             expect![[r#"
-        error: Nothing runs in session "mine" that could read input.
+        error: No evaluation is running in session "mine" to read input.
         Give input in `stdin` of repl_eval, or while the evaluation runs."#]],
         )
         .await;
@@ -124,7 +124,7 @@ async fn wrong_use_says_what_to_do() {
             "repl_input",
             json!({"session": "mine"}),
             expect![[r#"
-        error: There is nothing to give.
+        error: No input was given.
         Put a line in `text`, or set `eof`."#]],
         )
         .await;
@@ -142,7 +142,7 @@ async fn wrong_use_says_what_to_do() {
             "repl_read",
             json!({"session": "theirs"}),
             expect![[r#"
-        error: There is no session "theirs" in this worktree.
+        error: Unknown session "theirs" in this worktree.
         Sessions: main, mine. repl_list has details.
         Or start it with repl_start or repl_eval."#]],
         )
@@ -173,7 +173,7 @@ async fn wrong_use_says_what_to_do() {
             "repl_eval",
             json!({"code": "1", "session": "mine"}),
             expect![[r#"
-                error: 1 evaluations wait in session "mine" already.
+                error: Session "mine" already has 1 queued evaluations, the limit.
                 Wait with repl_wait, or stop #3 with repl_interrupt {"eval": 3}; `limits.queued_evaluations` in hob.toml sets the limit."#]],
         )
         .await;

@@ -78,7 +78,7 @@ fn head(state: &State, width: usize, height: u16) -> Vec<Line<'static>> {
     let is_cut = title.len() > room;
     lines.extend(title.into_iter().take(room).map(|line| Line::styled(line, BOLD)));
     if is_cut {
-        lines.push(Line::styled("… the title goes on below", DIM));
+        lines.push(Line::styled("… the title continues below", DIM));
     }
     lines
 }
@@ -105,17 +105,17 @@ fn footer(state: &State, width: usize, more: (bool, bool)) -> [Line<'static>; 2]
     let keys = match state.focus {
         Focus::Send if state.is_settled => "Enter sends",
         Focus::Send => "",
-        Focus::Note => "Enter goes on",
+        Focus::Note => "Enter continues",
         Focus::Field(at) => match &state.entries[at] {
-            Entry::Options(options) if options.are_many => "↑ ↓ and Space choose, Enter goes on",
+            Entry::Options(options) if options.are_many => "↑ ↓ and Space choose, Enter continues",
             Entry::Options(options) if options.other.is_some() => "↑ ↓ and Enter choose, or type another",
             Entry::Options(_) => "↑ ↓ and Enter choose",
-            Entry::Text(editor) if editor.is_multiline => "Enter begins a line, Tab goes on",
+            Entry::Text(editor) if editor.is_multiline => "Enter starts a line, Tab continues",
             Entry::Text(_) if state.question.fields[at].kind == Kind::Boolean && state.question.is_dangerous() => {
                 "Type yes or no, then Enter"
             }
             Entry::Text(_) if state.question.fields[at].kind == Kind::Boolean => "← yes, → no, or type it; then Enter",
-            _ => "Enter goes on",
+            _ => "Enter continues",
         },
     };
     // The field at fault may be out of view.

@@ -22,13 +22,13 @@ use crate::form::{Draft, Problem, Question, values};
 
 const FOREIGN: Refusal = Refusal::new(
     StatusCode::FORBIDDEN,
-    "This form is not of this page",
+    "This form does not belong to this page",
     "Nothing was sent. Go back, reload the page, and send it again.",
 );
 const ONLY_SHOWS: Refusal = Refusal::new(
     StatusCode::FORBIDDEN,
-    "This page only shows",
-    "Nothing was sent: an agent may have started the page, and an agent must not answer for its person. Run `hob page` in a terminal of your own.",
+    "This page is read-only",
+    "Nothing was sent: an agent may have started the page, and an agent must not answer for its user. Run `hob page` in a terminal of your own.",
 );
 const UNKNOWN: Refusal = Refusal::new(
     StatusCode::BAD_REQUEST,
@@ -198,7 +198,7 @@ async fn act(site: Arc<Site>, action: Action, back: Route) -> Answer {
                     }
                     feed::outcome(feed::call(daemon.project(), row.worktree.as_ref(), tool, arguments))
                 }
-                None => "That session is gone.".to_owned(),
+                None => "That session no longer exists.".to_owned(),
             },
         }
     });

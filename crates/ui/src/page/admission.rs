@@ -59,7 +59,7 @@ const AGAIN: &str = "Run `hob page` again and open the link that it prints. Each
 
 const HOST_REFUSED: Refusal = Refusal::new(
     StatusCode::FORBIDDEN,
-    "This address is not of this machine",
+    "This address does not belong to this machine",
     "The page is served on this machine only. Open it as http://127.0.0.1 with its port; from elsewhere, forward that port with ssh.",
 );
 const ORIGIN_REFUSED: Refusal = Refusal::new(
@@ -67,8 +67,8 @@ const ORIGIN_REFUSED: Refusal = Refusal::new(
     "Another page sent this request",
     "Nothing was done. If you wanted it, open hob's page and do it there.",
 );
-const UNKNOWN: Refusal = Refusal::new(StatusCode::NOT_FOUND, "This address is not of this page", AGAIN);
-const USED: Refusal = Refusal::new(StatusCode::FORBIDDEN, "This link is not valid, or was used before", AGAIN);
+const UNKNOWN: Refusal = Refusal::new(StatusCode::NOT_FOUND, "This address does not belong to this page", AGAIN);
+const USED: Refusal = Refusal::new(StatusCode::FORBIDDEN, "This link is invalid or was used before", AGAIN);
 const NO_COOKIE: Refusal = Refusal::new(StatusCode::FORBIDDEN, "This browser did not open the page's link", AGAIN);
 const METHOD: Refusal =
     Refusal::new(StatusCode::METHOD_NOT_ALLOWED, "Unknown kind of request", "The page answers GET and POST.");

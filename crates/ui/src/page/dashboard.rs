@@ -119,7 +119,7 @@ impl View<'_> {
         [
             el("p").class("headline").line(&self.rooms().line()),
             section("needs", "needs", "Waits for you", needs, Room::Now.when_empty()),
-            section("at-work", "needs", "At work", at_work, "Nothing is at work."),
+            section("at-work", "needs", "At work", at_work, "Nothing is running."),
             section("events", "lines", "What happened", events, "Nothing happened yet."),
             earlier,
         ]

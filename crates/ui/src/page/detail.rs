@@ -68,7 +68,7 @@ pub(super) fn question(view: &View<'_>, question: &Question, draft: &Draft, prob
         if question.message.is_empty() { Html::default() } else { el("div").class("message").text(&question.message) };
     let form = match view.form_token {
         Some(token) => form::draw(question, draft, problem, token),
-        None => notice("This page only shows the question. Answer it with `hob answer` in a terminal of your own."),
+        None => notice("This page is read-only. Answer the question with `hob answer` in your own terminal."),
     };
     [form::summary(question, problem), danger, message, form::attachments(question), form].into_iter().collect()
 }
@@ -76,7 +76,7 @@ pub(super) fn question(view: &View<'_>, question: &Question, draft: &Draft, prob
 /// Draws a session with its output.
 pub(super) fn session(view: &View<'_>, id: &str, output: &Output) -> Html {
     let Some(row) = view.rooms().sessions.iter().find(|row| row.id == id) else {
-        return el("p").class("empty").line("This session is gone. Its output is kept: `hob call repl_read` shows it.");
+        return el("p").class("empty").line("This session no longer exists. `hob call repl_read` shows its output.");
     };
     let facts = facts([
         ("State", view.session_state(row)),
@@ -123,7 +123,7 @@ pub(super) fn session_row<'a>(view: &View<'a>, id: &str) -> Option<&'a SessionRo
 pub(super) fn agent(view: &View<'_>, id: &str) -> Html {
     let rooms = view.rooms();
     let Some(row) = rooms.agents.iter().find(|row| row.id == id) else {
-        return el("p").class("empty").line("This agent is gone.");
+        return el("p").class("empty").line("This agent is no longer connected.");
     };
     let state = [
         el("span").class(state_class(row.state)).line(row.state.name()),

@@ -38,7 +38,7 @@ impl Frame<'_> {
             .outcome
             .map(|outcome| el("p").class("notice").attr("role", "status").text(outcome))
             .unwrap_or_default();
-        let refusal = self.refusal.map(|refusal| notice(&format!("This page only shows: {refusal}.")));
+        let refusal = self.refusal.map(|refusal| notice(&format!("This page is read-only: {refusal}.")));
         let main = el("main").id("main").attr("tabindex", "-1").with([
             el("h1").line(self.heading),
             refusal.unwrap_or_default(),

@@ -31,7 +31,7 @@ const ACCEPT_RETRY: Duration = Duration::from_millis(50);
 
 const UNKNOWN: Refusal = Refusal::new(
     StatusCode::NOT_FOUND,
-    "There is nothing at this address",
+    "Page not found",
     "Go back, or open the first room by its link at the top of the page.",
 );
 const TOO_LARGE: Refusal = Refusal::new(

@@ -38,11 +38,11 @@ const PICTURE_MAX: u64 = 4 << 20;
 
 const NO_QUESTION: Refusal = Refusal::new(
     StatusCode::NOT_FOUND,
-    "This question is unknown",
-    "It may be of another project. Go back and open the room of questions.",
+    "Unknown question",
+    "It may belong to another project. Go back and open the room of questions.",
 );
 const NO_PICTURE: Refusal =
-    Refusal::new(StatusCode::NOT_FOUND, "This picture is not there", "It is kept as long as its question is open.");
+    Refusal::new(StatusCode::NOT_FOUND, "Picture not found", "A picture is kept while its question is open.");
 
 /// Data beyond the rooms.
 pub(super) enum Loaded {

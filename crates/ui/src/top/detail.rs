@@ -54,5 +54,5 @@ pub(super) fn text(state: &State, open: &Detail) -> String {
 }
 
 fn gone() -> String {
-    "This row is gone. Esc goes back.".to_owned()
+    "This row no longer exists. Esc goes back.".to_owned()
 }

@@ -217,7 +217,7 @@ fn status(state: &State, width: usize, palette: Palette) -> Line<'static> {
         return Line::styled(fit(notice, width), palette.style(Tone::Waiting));
     }
     if let Some(why) = &state.lost {
-        let text = format!("not connected, and these rows are old: {why}");
+        let text = format!("not connected, so these rows are outdated: {why}");
         return Line::styled(fit(&text, width), palette.style(Tone::Alarm));
     }
     let filter = match state.filter.text() {
@@ -292,7 +292,7 @@ fn help() -> Vec<String> {
         "↑ ↓ j k PgUp PgDn  another row",
         "Enter            opens the row; a question opens as its form",
         "Esc              closes, or removes the filter",
-        "/                shows only rows that hold a text",
+        "/                shows only rows that contain a text",
         "Ctrl-K           goes to any row by a part of its text",
         "i                interrupts the evaluation of a session",
         "x, then y or r   ends or restarts a session",

@@ -40,7 +40,7 @@ pub struct TopOptions<'a> {
 /// Fails with a sentence if no daemon runs, or if it cannot be asked.
 pub fn frame(project: &Project, cwd: &std::path::Path, room: Room, width: u16) -> Result<String, String> {
     let snapshot = link::snapshot(project, cwd)?;
-    let snapshot = snapshot.ok_or("no daemon runs; the next call of an agent starts one")?;
+    let snapshot = snapshot.ok_or("no daemon is running; the next call of an agent starts one")?;
     let mut state = state::State::new(room);
     state::update(&mut state, state::Event::Clock(journal::now()));
     state::update(&mut state, state::Event::Snapshot(Box::new(snapshot)));

@@ -361,7 +361,7 @@ fn act(state: &mut State, key: &Key) -> Vec<Action> {
         (Key::Char('x'), Room::Activity | Room::Agents) => stop_call(state, room, &id),
         (Key::Char('i'), _) => match session_of(state, room, &id) {
             Some(session) => return vec![on_session(session, "repl_interrupt")],
-            None => state.notice = Some("no evaluation runs here".to_owned()),
+            None => state.notice = Some("no evaluation is running here".to_owned()),
         },
         (Key::Char('x'), _) => match session_of(state, room, &id) {
             Some(session) => {
@@ -371,7 +371,7 @@ fn act(state: &mut State, key: &Key) -> Vec<Action> {
                 let answers = answers.map(|(letter, tool)| (letter, on_session(session, tool))).to_vec();
                 state.mode = Mode::Confirm { question, answers };
             }
-            None => state.notice = Some("no session is here".to_owned()),
+            None => state.notice = Some("no session here".to_owned()),
         },
         _ => {}
     }
@@ -401,7 +401,7 @@ fn stop_call(state: &mut State, room: Room, id: &str) {
                 answers: vec![('y', Action::StopCall { number: *number, started: *started })],
             };
         }
-        None => state.notice = Some("no call is open here".to_owned()),
+        None => state.notice = Some("no open call here".to_owned()),
     }
 }
 

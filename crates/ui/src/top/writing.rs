@@ -65,7 +65,7 @@ pub(super) fn write(state: &mut State, is_answer: bool) -> Vec<Action> {
         (false, _) => Some(Letter::new(EVERYONE)),
     };
     let Some(letter) = letter else {
-        state.notice = Some("only a message can be answered".to_owned());
+        state.notice = Some("only messages can be answered".to_owned());
         return Vec::new();
     };
     let is_same = |unsent: &Letter| unsent.reply_to == letter.reply_to && (!is_answer || unsent.to == letter.to);

@@ -117,7 +117,7 @@ async fn polling_delivers_without_being_asked() {
     let place = tempfile::tempdir().unwrap();
     let options = Options { polling: true, poll_every: Duration::from_millis(5), ..options() };
     let mut watched = Watched::start(place.path(), options).await;
-    assert_eq!(watched.watcher.mode().to_string(), "polling: asked for");
+    assert_eq!(watched.watcher.mode().to_string(), "polling: requested");
     std::fs::write(place.path().join("file"), "x").unwrap();
     assert_eq!(&*watched.next().await.changes[0].path, Path::new("file"));
     watched.check().await;

@@ -255,10 +255,9 @@ fn text(bytes: &[u8]) -> String {
 pub(crate) fn source_of(git: &Result<Git, Source>) -> Source {
     match git {
         Ok(git) if git.bare => Source::missing(State::Absent, "a bare repository has no worktree", None),
-        Ok(git) if git.shallow => Source {
-            detail: Some("the history is cut off (shallow): counts may be too small".to_owned()),
-            ..Source::ok()
-        },
+        Ok(git) if git.shallow => {
+            Source { detail: Some("the clone is shallow: counts may be too small".to_owned()), ..Source::ok() }
+        }
         Ok(_) => Source::ok(),
         Err(source) => source.clone(),
     }

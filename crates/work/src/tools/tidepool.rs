@@ -109,7 +109,7 @@ pub(super) struct ExoStatus(pub Arc<Work>);
 
 impl Tool for ExoStatus {
     const NAME: &'static str = "exo_status";
-    const TITLE: &'static str = "Where the work stands";
+    const TITLE: &'static str = "State of the work";
     const EFFECT: Effect = Effect::READ.open_world();
     type Args = Args;
     type Output = Output;
@@ -131,7 +131,7 @@ pub(super) struct ExoReconstitute(pub Arc<Work>);
 
 impl Tool for ExoReconstitute {
     const NAME: &'static str = "exo_reconstitute";
-    const TITLE: &'static str = "Fetch, and where the work stands";
+    const TITLE: &'static str = "Fetch, and state of the work";
     const EFFECT: Effect = Effect::WRITE.idempotent().open_world();
     const REPEAT: Repeat = Repeat::Visible { advice: "Call it again: a second fetch does no harm." };
     type Args = SyncArgs;

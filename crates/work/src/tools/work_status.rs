@@ -78,7 +78,7 @@ pub(super) struct WorkStatus(pub Arc<Work>);
 
 impl Tool for WorkStatus {
     const NAME: &'static str = "work_status";
-    const TITLE: &'static str = "Where the work stands";
+    const TITLE: &'static str = "State of the work";
     const EFFECT: Effect = Effect::READ.open_world();
     type Args = Args;
     type Output = Output;

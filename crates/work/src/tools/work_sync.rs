@@ -23,7 +23,7 @@ pub(super) struct WorkSync(pub Arc<Work>);
 
 impl Tool for WorkSync {
     const NAME: &'static str = "work_sync";
-    const TITLE: &'static str = "Fetch, and where the work stands";
+    const TITLE: &'static str = "Fetch, and state of the work";
     const EFFECT: Effect = Effect::WRITE.idempotent().open_world();
     const REPEAT: Repeat = Repeat::Visible { advice: "Call it again: a second fetch does no harm." };
     type Args = Args;
@@ -44,6 +44,6 @@ impl Tool for WorkSync {
     }
 
     fn examples() -> Vec<Example> {
-        vec![Example { title: "What the others have pushed", arguments: json!({}), text: None }]
+        vec![Example { title: "Pushed changes of others", arguments: json!({}), text: None }]
     }
 }

@@ -168,7 +168,7 @@ async fn run(asked: &Runner<'_>, program: &str, words: &[&str]) -> Result<proces
 }
 
 fn failed(program: &str, why: &str) -> Source {
-    let next = format!("`{program} doctor` looks for what is wrong.");
+    let next = format!("Run `{program} doctor` to find the cause.");
     Source::missing(State::Failed, why, Some(&next))
 }
 

@@ -53,7 +53,8 @@ fn gh_with_a_login_that_does_not_hold_any_more() {
     check(
         &here,
         expect![
-            "not_logged_in: github.com does not accept gh's login. `gh auth login --hostname github.com`. A GH_TOKEN reaches gh if `environment` in your own configuration names it."
+            "not_logged_in: github.com rejects gh's login. `gh auth login --hostname github.com`. A GH_TOKEN reaches \
+             gh if `environment` in your own configuration names it."
         ],
     );
 }
@@ -92,7 +93,7 @@ fn gh_with_a_server_that_fails() {
     check(
         &here,
         expect![
-            "failed: github.com answered HTTP 500. Call again later; https://www.githubstatus.com tells of outages."
+            "failed: github.com answered HTTP 500. Call again later; https://www.githubstatus.com reports outages."
         ],
     );
 }
@@ -101,7 +102,7 @@ fn gh_with_a_server_that_fails() {
 fn gh_printing_garbage() {
     let Some(mut here) = Here::new() else { return };
     here.github.behave(respond(200, &[], "<<<\u{1b}[2Jgarbage"));
-    check(&here, expect!["failed: github.com sent a malformed answer. `gh api user` shows what answers there."]);
+    check(&here, expect!["failed: github.com sent a malformed answer. `gh api user` shows what the server answers."]);
     // A `gh` that is not the real program.
     let bin = here.repository.temp.path().join("bin");
     program(&bin, "gh", "head -c 100000 /dev/urandom; echo 'panic: \\033[2J' >&2; exit 3");

@@ -110,7 +110,7 @@ fn a_shallow_repository() {
     let url = format!("file://{}", there.repository.root().display());
     there.repository.git(&["clone", "-q", "--depth", "1", &url, "../shallow"]);
     let said = there.ask_in(&there.repository.temp.path().join("shallow"), json!({}));
-    assert_eq!(said.source("git"), "ok: the history is cut off (shallow): counts may be too small. ");
+    assert_eq!(said.source("git"), "ok: the clone is shallow: counts may be too small. ");
 }
 
 #[test]
@@ -226,7 +226,7 @@ fn bd_missing_without_a_file_of_issues() {
     // A tracker's program that fails.
     program(&there.repository.temp.path().join("bin"), "bd", "echo 'panic: no database' >&2; exit 1");
     let said = there.issue("web-a1");
-    let expected = "failed: `bd list --json`: panic: no database. `bd doctor` looks for what is wrong.";
+    let expected = "failed: `bd list --json`: panic: no database. Run `bd doctor` to find the cause.";
     assert_eq!(said.source("issue"), expected);
     assert_eq!(said.value["git"]["branch"], "main");
 }

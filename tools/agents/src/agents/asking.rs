@@ -126,7 +126,7 @@ fn in_its_shell(agent: &Agent, programs: &Programs<'_>) -> Result<String> {
     let results = run(agent, &stage, &script, |_| Ok(()))?;
     let is_open = open(&stage)?;
     for (index, (what, _)) in tries.iter().enumerate() {
-        check_result(&results, index + 1, "an agent must not answer for its person")
+        check_result(&results, index + 1, "an agent must not answer for its user")
             .with_context(|| (*what).to_owned())?;
     }
     if !is_open {

@@ -169,7 +169,7 @@ fn answer_all(stage: &Stage<'_>, terminal: &Terminal<'_>) -> Result<()> {
     {
         dialog(terminal, title)?;
         // The dialog shows only the first lines, and says so.
-        if title == "The release" && !terminal.text()?.contains("There is more than this shows") {
+        if title == "The release" && !terminal.text()?.contains("Not everything is shown") {
             bail!("nothing says that there is more: {}", terminal.text()?);
         }
         take(terminal, steps)?;

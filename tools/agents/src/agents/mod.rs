@@ -95,7 +95,7 @@ pub(crate) fn run(args: &[String]) -> Result<()> {
     }
     hooked.retain(|_| !only_tools);
     if chosen.is_empty() && !only_hooks {
-        bail!("there is no agent {names:?}; there are {}", AGENTS.map(|agent| agent.name).join(", "));
+        bail!("unknown agent {names:?}; there are {}", AGENTS.map(|agent| agent.name).join(", "));
     }
     let tools = setup::tests()?;
     let packages =

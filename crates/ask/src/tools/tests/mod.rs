@@ -426,12 +426,12 @@ async fn invalid_questions_report_the_reason_and_ask_nothing() {
     expect_test::expect![[r#"
         the question is empty; write it as the first argument
         `expires`: "soon" is not a valid duration
-        `expires`: a question lives from 1m to 30d, and not 5s
-        `expires`: a question lives from 1m to 30d, and not 99d
-        `key` has at most 200 characters
-        `options`: 1 to 50 are needed, and there are 0
+        `expires`: 5s is out of range; use 1m to 30d
+        `expires`: 99d is out of range; use 1m to 30d
+        `key` is too long; the limit is 200 characters
+        `options`: expected 1 to 50, got 0
         `options`: the option id `custom` is reserved: choose another one
-        this cannot be asked: `password` asks for a secret (password): answers are stored and reach the model, so secrets cannot be asked for; have the person put it into a file or the environment, and ask whether that is done
+        invalid question: `password` asks for a secret (password): answers are stored and reach the model. Have the person put it into a file or the environment, and ask whether that is done
         unknown question `q_nothing`
         you have no open question"#]].assert_eq(&why.join("\n"));
     assert!(!house.dir.path().join("ask.db").exists());

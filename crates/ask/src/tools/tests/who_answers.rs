@@ -200,7 +200,7 @@ async fn forged_replies_and_tickets_answer_nothing() {
 #[tokio::test(start_paused = true)]
 async fn the_methods_of_the_command_line_refuse_who_may_not_answer() {
     let dir = tempfile::tempdir().unwrap();
-    let refuses = Box::new(|pid| (pid != 1).then(|| "an agent must not answer for its person".to_owned()));
+    let refuses = Box::new(|pid| (pid != 1).then(|| "an agent must not answer for its user".to_owned()));
     let board = Board::new(BoardOptions { refuses, ..options(dir.path().into()) });
     let house = Fixture { dir, board };
     let id = ask_as_victim(&house, Victim::Script).await;

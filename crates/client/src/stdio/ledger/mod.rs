@@ -479,8 +479,10 @@ impl Ledger {
     /// Refuses a line of the agent that is too long to keep: no part of it can be passed on.
     pub(super) fn too_long(out: &mut Vec<u8>, long: &mcp::wire::TooLong, limit: usize) {
         if long.method && long.id.is_some() {
-            let text =
-                format!("a message of {} bytes is over the limit of {limit} bytes; send less at once", long.bytes);
+            let text = format!(
+                "the message of {} bytes exceeds the limit of {limit} bytes; send less in one message",
+                long.bytes
+            );
             build::error(out, long.id.as_ref(), &build::RpcError::new(code::INVALID_REQUEST, text));
         }
     }

@@ -91,7 +91,7 @@ impl Life<'_> {
         let unstarted = |problem| Some(State::CannotStart { exit: None, stderr: vec![problem] });
         if let Err(error) = make_scratch(&start.scratch).await {
             let place = start.scratch.display();
-            return unstarted(format!("make a directory for its temporary files in {place}: {error}"));
+            return unstarted(format!("cannot create a directory for its temporary files in {place}: {error}"));
         }
         let copied = copied(&start).await;
         let spawned = copied.and_then(|copied| Ok((copied, spawn(&start, copied)?)));

@@ -186,8 +186,8 @@ async fn documentation_comes_from_the_library_itself() {
               > second({1, "a"}) == "a""#]]
     .assert_eq(&call(super::get_stdlib_docs::GetStdlibDocs, json!({ "module": "Std.Pair" })).await);
     expect![[r#"
-        error: There is no module "Std.Nope" in the standard library.
-        There are: Std.Core, Std.Eq, Std.Fsm, Std.Io, Std.List, Std.Map, Std.Math, Std.Option, Std.Ord, Std.Pair, Std.Queue, Std.Rec, Std.Result, Std.Show, Std.String, Std.System, Std.Typeclasses, Std.Vector; and `all`."#]].assert_eq(&call(super::get_stdlib_docs::GetStdlibDocs, json!({ "module": "Std.Nope" })).await);
+        error: Unknown module "Std.Nope" of the standard library.
+        Available: Std.Core, Std.Eq, Std.Fsm, Std.Io, Std.List, Std.Map, Std.Math, Std.Option, Std.Ord, Std.Pair, Std.Queue, Std.Rec, Std.Result, Std.Show, Std.String, Std.System, Std.Typeclasses, Std.Vector; and `all`."#]].assert_eq(&call(super::get_stdlib_docs::GetStdlibDocs, json!({ "module": "Std.Nope" })).await);
 }
 
 #[tokio::test]
@@ -235,7 +235,7 @@ async fn running_is_off_unless_it_is_enabled() {
     let off = super::run_cure::RunCure(part());
     expect![[r#"
         error: Running programs is not enabled here.
-        Put `[cure]` and below it `run = true` into hob.toml, or into your own ~/.config/hob/config.toml; then `hob stop`, and the next call starts a daemon that knows it."#]].assert_eq(&call(off, json!({ "code": "module T do\n  def main(): Int = 1\nend" })).await);
+        Put `[cure]` and below it `run = true` into hob.toml, or into your own ~/.config/hob/config.toml; then `hob stop`, and the next call starts a daemon that reads it."#]].assert_eq(&call(off, json!({ "code": "module T do\n  def main(): Int = 1\nend" })).await);
 }
 
 #[tokio::test]

@@ -49,7 +49,7 @@ fn module(items: impl Iterator<Item = String>) -> String {
 async fn every_answer_fits_with_many_errors() {
     let broken = module((0..5_000).map(|at| format!("  def f{at}(: Int): Int = 1\n")));
     let (text, data) = fits(validate_syntax::ValidateSyntax, json!({ "code": broken })).await;
-    tells(&text, &["… 5000 errors in all; 4800 more are left out: mend these, then call validate_syntax again"]);
+    tells(&text, &["… 5000 errors in all; 4800 more are omitted: fix these, then call validate_syntax again"]);
     assert_eq!(data["diagnostics"].as_array().unwrap().len(), 200);
     let (text, _) = fits(parse_cure::ParseCure, json!({ "code": broken })).await;
     tells(&text, &["5000 errors in all", "call parse_cure again"]);
@@ -160,13 +160,13 @@ async fn every_answer_fits_of_a_project() {
         std::fs::write(dir.path().join(format!("unread_{at}.cure")), b"\xff").unwrap();
     }
     let (text, data) = fits_in(check_project::CheckProject(part()), json!({}), context_in(dir.path())).await;
-    tells(&text, &["✗ 600 errors", "are left out: mend these, then call check_project again, with `path`"]);
+    tells(&text, &["✗ 600 errors", "are omitted: fix these, then call check_project again, with `path`"]);
     assert!(data["diagnostics"].as_array().unwrap().len() <= 200);
     let modules: String = (0..300).map(|at| format!("module {}{at} do\nend\n", "M".repeat(200))).collect();
     std::fs::write(dir.path().join("many.cure"), modules).unwrap();
     let arguments = json!({ "file_path": "many.cure" });
     let (text, _) = fits_in(compile_cure::CompileCure(part()), arguments, context_in(dir.path())).await;
-    tells(&text, &["more names are left out; they stand in the directory"]);
+    tells(&text, &["more names are omitted; the directory has them"]);
     let arguments = json!({ "file_path": "file_1_\u{202e}\u{202e}.cure" });
     fits_in(compile_cure::CompileCure(part()), arguments, context_in(dir.path())).await;
 }

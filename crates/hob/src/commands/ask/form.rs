@@ -137,12 +137,12 @@ impl Questioner for FormSession<'_, '_> {
                         let why = data["why"].as_str().map_or(why, visible);
                         Err(Refusal::Again { field, why })
                     }
-                    _ => Err(Refusal::Again { field: None, why: format!("not taken: {why}") }),
+                    _ => Err(Refusal::Again { field: None, why: format!("not accepted: {why}") }),
                 }
             }
             Err(trouble) => {
                 let failure = trouble.failure();
-                let why = format!("not taken: {}. Enter on Send tries again.", visible(&failure.message));
+                let why = format!("not accepted: {}. Enter on Send tries again.", visible(&failure.message));
                 Err(Refusal::Again { field: None, why })
             }
         }

@@ -24,7 +24,7 @@ const FLAGS: [(&str, &str); 4] =
 
 /// Other terms that differ.
 const WORDS: [(&str, &str); 5] = [
-    (" bytes: max_bytes;", " bytes: `--max`;"),
+    (" bytes (max_bytes);", " bytes (`--max`);"),
     ("does not define (external)", "does not define (`--external`)"),
     ("leave out `path`", "leave out `--path`"),
     ("name a folder or file, or `match`", "name a folder or file, or `--match`"),
@@ -132,7 +132,7 @@ mod tests {
             ("`show_fields` is a.rs:3 function show_fields", "`show_fields` is a.rs:3 function show_fields"),
             ("find_uses of `Tup` where it is made", "`hob uses` of `Tup` where it is made"),
             ("a.rs is a file; outline {\"path\":\"a.rs\"} lists it", "a.rs is a file; `hob outline a.rs` lists it"),
-            ("cut after 20 of 90 bytes: max_bytes; it holds:", "cut after 20 of 90 bytes: `--max`; it holds:"),
+            ("cut after 20 of 90 bytes (max_bytes); it contains:", "cut after 20 of 90 bytes (`--max`); it contains:"),
         ] {
             assert_eq!(in_commands(said), shown);
         }

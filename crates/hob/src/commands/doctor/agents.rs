@@ -87,8 +87,8 @@ fn judge_plugin(agent: &Agent, plugin: &Plugin, has_entry: bool) -> Finding {
         return Finding::good(agent.title, format!("starts hob by its plugin ({file})"));
     }
     let detail = format!(
-        "has hob twice: as a plugin ({file}) and by its entry. Keep the entry, which has the project's toolsets and your \
-         permissions: run `{remove}`. To keep the plugin instead, run `hob init --undo`"
+        "has hob twice: as a plugin ({file}) and by its entry. To keep the entry, which has the project's toolsets \
+         and your permissions, run `{remove}`. To keep the plugin, run `hob init --undo`"
     );
     Finding::note(agent.title, detail)
 }

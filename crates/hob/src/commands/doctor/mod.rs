@@ -146,7 +146,7 @@ fn project_findings(project: &Project) -> Vec<Finding> {
         FoundBy::Variable => "named by HOB_PROJECT",
         FoundBy::Git => "the repository's main worktree",
         FoundBy::Marker => "the nearest hob.toml, .jj or .hg upwards",
-        FoundBy::ProjectFile => "the nearest project's own file upwards",
+        FoundBy::ProjectFile => "the nearest project file upwards",
         FoundBy::CurrentDirectory => "the current directory",
     };
     let mut findings = vec![Finding::good("root", format!("{} ({by})", project.root().display()))];

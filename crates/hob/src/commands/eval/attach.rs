@@ -94,7 +94,7 @@ impl Attach {
                 Err(ReadlineError::Interrupted) => {}
                 // Were this the end, the shell would run the rest of what was pasted.
                 Err(ReadlineError::Io(error)) if error.kind() == ErrorKind::InvalidData => {
-                    terminal::note("A line that is not valid UTF-8 was left out.");
+                    terminal::note("A line that is not valid UTF-8 was skipped.");
                 }
                 Err(ReadlineError::Eof) => break,
                 Err(error) => return Err(failed(error)),
@@ -106,7 +106,7 @@ impl Attach {
         if let Err(error) = editor.save_history(&history) {
             terminal::note(format!("The history was not saved: {error}"));
         }
-        terminal::note(format!("Detached; {session} goes on."));
+        terminal::note(format!("Detached; {session} continues."));
         Ok(Exit::Done)
     }
 }
@@ -122,7 +122,7 @@ fn watch(control: &mut Control, session: Option<&str>) -> Result<Exit, Failure> 
     };
     let mut output = read(control, json!({ "session": session, "tail": true, "max_bytes": EARLIER }))?;
     let session = output["session"].clone();
-    terminal::note(paint_note("What the session prints; Ctrl-D ends this, and the session goes on.", Style::Dim));
+    terminal::note(paint_note("Output of the session follows. Ctrl-D detaches; the session continues.", Style::Dim));
     let earlier = output["text"].as_str().unwrap_or_default();
     terminal::print(&terminal::harmless(earlier));
     if !earlier.is_empty() {

@@ -115,7 +115,7 @@ impl Eval {
 
     fn code(&self) -> Result<String, Failure> {
         let nothing = || {
-            Failure::new("there is no code to evaluate")
+            Failure::new("no code to evaluate")
                 .hint("Write `hob eval 'CODE'`, or pipe it in: `echo '1+1' | hob eval`.")
                 .exit(Exit::Usage)
         };
@@ -316,7 +316,8 @@ impl Eval {
                 if self.stdin { "" } else { " With `--stdin`, `hob eval` passes its stdin to the code." }
             )),
             Exit::EvalRuns => Some(format!(
-                "It goes on: `hob call repl_wait {eval}` waits for it, `hob call repl_interrupt {eval}` stops it."
+                "It is still running: `hob call repl_wait {eval}` waits for it, `hob call repl_interrupt {eval}` \
+                 stops it."
             )),
             Exit::EvalEnded => Some(format!("`hob call repl_restart{session}` starts a new one.")),
             _ => None,
@@ -426,9 +427,9 @@ mod tests {
         assert_eq!(says(None, json!({"eval": 3, "status": "done"})), "");
         assert_eq!(
             says(Some("b"), json!({"eval": 3, "status": "running", "truncated": {"stderr": {"total": 2, "shown": 1}}})),
-            "Not all of its stderr is shown; `hob call repl_read --eval 3 --session b` has the rest.\n\
-             It goes on: `hob call repl_wait --eval 3 --session b` waits for it, `hob call repl_interrupt --eval 3 --session b` \
-             stops it."
+            "Not all of its stderr is shown; `hob call repl_read --eval 3 --session b` has the rest.\nIt is still \
+             running: `hob call repl_wait --eval 3 --session b` waits for it, `hob call repl_interrupt --eval 3 \
+             --session b` stops it."
         );
         assert_eq!(says(None, json!({"eval": 3, "status": "exited"})), "`hob call repl_restart` starts a new one.");
     }

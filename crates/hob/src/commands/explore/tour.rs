@@ -129,7 +129,7 @@ fn problem(root: &Path, step: &Step) -> Option<String> {
         Err(error) => return Some(format!("{title}: cannot read {file}: {error}")),
     };
     let Some(line) = step.pattern.as_deref().and_then(line_of) else {
-        return Some(format!("{title}: it has no pattern that hob wrote, so it was not checked"));
+        return Some(format!("{title}: not checked, because hob wrote no pattern for it"));
     };
     let has_line = text.lines().any(|other| other.trim() == line);
     (!has_line).then(|| format!("{title}: {file} no longer has the line `{line}`"))

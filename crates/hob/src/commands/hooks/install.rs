@@ -40,7 +40,7 @@ pub(crate) struct Uninstall {
 }
 
 fn fail_of(name: &str) -> Result<Fail, String> {
-    Fail::named(name).ok_or_else(|| "say open, ask or closed".to_owned())
+    Fail::named(name).ok_or_else(|| "use open, ask or closed".to_owned())
 }
 
 impl Install {

@@ -166,8 +166,8 @@ fn replace_texts(result: &mut Value, replace: impl Fn(&str) -> String) {
 
 /// Replaces tool calls in the first line of a text. The other lines were written by agents.
 fn first_in_commands(result: &mut Value) {
-    const NEXT: &str = "To answer one: send_message with reply_to. Your next check_messages lists what you have not \
-                        answered, once.";
+    const NEXT: &str = "To answer one: send_message with reply_to. Your next check_messages lists unanswered messages \
+                        once.";
     replace_texts(result, |text| {
         let (first, rest) = text.split_once('\n').map_or((text, None), |(first, rest)| (first, Some(rest)));
         let first = first.replace(NEXT, "`hob reply ID TEXT` answers one.").replace("get_thread", "`hob thread ID`");

@@ -274,7 +274,7 @@ fn an_agent_does_not_answer_for_its_person() {
     peer.initialize();
     peer.call("confirm_action", json!({"action": "Delete the branch?"}));
     let refused = |ran: Ran, why: &str| {
-        assert!(ran.code != Some(0) && ran.stderr.contains("an agent must not answer for its person"), "{ran:?}");
+        assert!(ran.code != Some(0) && ran.stderr.contains("an agent must not answer for its user"), "{ran:?}");
         assert!(ran.stderr.contains(why), "{ran:?}");
     };
     refused(project.run(["answer", "--yes"]), "an agent that hob serves here");
@@ -286,7 +286,7 @@ fn an_agent_does_not_answer_for_its_person() {
     if has_program("python3") {
         let runtime_dir = project.runtime_dir();
         let spoken = Ran::run(project.command("python3").args(["-c", SPOKEN]).arg(runtime_dir)).ok();
-        assert!(spoken.contains("an agent must not answer for its person"), "{spoken}");
+        assert!(spoken.contains("an agent must not answer for its user"), "{spoken}");
         assert!(spoken.contains(r#""ok":true"#), "the hello was refused: {spoken}");
     }
     // The same holds if no daemon knows the agent: it was stopped, died, or belongs to another project.
@@ -311,10 +311,10 @@ fn an_agent_does_not_answer_for_its_person() {
         let said = peer.call("repl_eval", json!({"profile": "python", "code": code, "wait_ms": 50_000})).text;
         assert!(said.contains("this runs in a REPL session of hob"), "{said}");
     }
-    assert!(orphan("").contains("the process that started this has ended"));
+    assert!(orphan("").contains("the parent process has ended"));
     // A watcher is told why hob may have taken it for an agent.
     let said = orphan_of("", "questions --watch");
-    assert!(said.contains("this has ended") && said.contains("not from a subshell that ends"), "{said}");
+    assert!(said.contains("the parent process has ended") && said.contains("not from a background subshell"), "{said}");
     if has_program("tmux") {
         let screen = Screen::run(&project, "hob trust --yes && hob answer --yes");
         screen.until("answered by tester (command)");

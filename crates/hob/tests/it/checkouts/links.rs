@@ -69,7 +69,7 @@ fn the_compiler_writes_through_no_link() {
     ] {
         let ran = victim.run(args);
         assert_eq!(ran.code, Some(1), "{args:?}: {ran:#?}");
-        assert!(ran.stderr.contains("is outside of the project"), "{args:?}: {ran:#?}");
+        assert!(ran.stderr.contains("is outside the project"), "{args:?}: {ran:#?}");
         victim.assert_unharmed(&args.join(" "));
     }
     // A directory that the user names may be anywhere; without the link, output goes into the project.

@@ -123,6 +123,6 @@ fn a_log_that_is_elsewhere_is_read_only_by_name() {
     }
     assert!(!victim.run(&["agents"]).stdout.contains("theirs"));
     let named = victim.run(&["import", "thrum", log.to_str().unwrap()]).ok();
-    assert!(named.contains("Took over 1 agent"), "{named}");
+    assert!(named.contains("Imported 1 agent"), "{named}");
     victim.run(&["stop"]);
 }

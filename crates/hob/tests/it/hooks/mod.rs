@@ -171,7 +171,7 @@ fn a_daemon_that_does_not_answer_fails_as_the_command_line_says() {
     let failed = |event: &str, agent: &str, fail: &str| {
         let ran =
             hook(&project, &[event, "--agent", agent, "--fail", fail, "--deadline", "0.2"], &shell("git push -f"));
-        let why = "the daemon did not answer in time; `hob status` says whether it runs";
+        let why = "the daemon did not answer in time; check it with `hob status`";
         let said = format!("{} {}{}", ran.code.unwrap(), ran.stdout, ran.stderr);
         if fail != "open" && said.trim().len() > 1 {
             assert!(said.contains(why) || said.contains("it took too long"), "{said}");

@@ -27,14 +27,17 @@ fn what_tightens_holds_at_once_and_what_loosens_waits() {
     assert_eq!(check.code, Some(1));
     assert!(check.stderr.contains("hob-policy.toml: line 2: "), "{check:?}");
     let status = project.run(["status"]).ok();
-    assert!(status.contains("the last good one holds: hob-policy.toml: line 2"), "{status}");
+    assert!(status.contains("the last valid one stays in force: hob-policy.toml: line 2"), "{status}");
     // The same after a restart, and without the file.
     project.run(["stop"]).ok();
     std::fs::remove_file(project.root().join("hob-policy.toml")).unwrap();
     // On a slow machine the first events may time out before the next daemon is ready.
     testkit::until("a daemon to decide", || (decision(&project, "git push -f") == "deny").then_some(()));
     let pending = project.run(["policy", "check"]).ok();
-    assert!(pending.contains("waits for `hob trust`: rule no-force-push (deny) was removed or changed"), "{pending}");
+    assert!(
+        pending.contains("needs a grant by `hob trust`: rule no-force-push (deny) was removed or changed"),
+        "{pending}"
+    );
     // A person grants the text: it holds at the next event, and no other text does.
     project.write("hob-policy.toml", LOOSE);
     let granted = project.run(["trust", "--yes"]).ok();

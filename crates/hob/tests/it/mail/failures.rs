@@ -82,7 +82,7 @@ fn a_mebibyte_of_anything_arrives_whole_and_more_is_refused() {
     }
     let said =
         refused(&mut planner, "send_message", json!({"to": "reviewer", "content": "x".repeat((1 << 20) * 11 / 10)}));
-    assert!(said.contains("1153433 bytes; a message may have 1048576") && said.contains("send the path"), "{said}");
+    assert!(said.contains("1153433 bytes; the limit is 1048576") && said.contains("send the path"), "{said}");
     // The same from a shell.
     let file = team.project.top().join("long");
     std::fs::write(&file, "y".repeat(1_200_000)).unwrap();
@@ -140,7 +140,7 @@ fn five_hundred_recipients_and_not_one_more_and_a_broadcast_is_narrower() {
     import(200);
     let everybody = json!({"content": "everybody"});
     let said = refused(&mut team.agent("planner"), "broadcast_message", everybody.clone());
-    assert!(said.contains("broadcast to 202 agents; the limit is 100"), "{said}");
+    assert!(said.contains("for a broadcast: 202; the limit is 100"), "{said}");
     assert!(said.contains("raise `broadcast_max` under [mail] in hob.toml"), "{said}");
     // The way that it named.
     std::fs::write(team.project.root().join("hob.toml"), "[mail]\nbroadcast_max = 300\n").unwrap();
@@ -154,7 +154,7 @@ fn five_hundred_recipients_and_not_one_more_and_a_broadcast_is_narrower() {
     assert_eq!(status["recipients"].as_array().unwrap().len(), 500);
     import(501);
     let said = refused(&mut planner, "send_message", json!({"to": "role:crowd", "content": "one more"}));
-    assert!(said.contains("501 recipients; a message may have 500"), "{said}");
+    assert!(said.contains("Too many recipients: 501; the limit is 500"), "{said}");
 }
 
 #[test]
@@ -253,12 +253,12 @@ fn a_full_disk_and_a_read_only_one_say_so_and_everything_acknowledged_is_there_a
         eprintln!("skipped: a full disk: this machine gives no namespaces: {}", ran.stderr);
         return;
     }
-    assert!(ran.stdout.contains("o room on the disk of the mail store"), "{ran:#?}");
-    assert!(ran.stdout.contains("nothing is lost. Make room on the disk"), "{ran:#?}");
+    assert!(ran.stdout.contains("he disk of the mail store is full"), "{ran:#?}");
+    assert!(ran.stdout.contains("stored or lost. Free space on the disk"), "{ran:#?}");
     // Reading is possible meanwhile.
     assert!(ran.stdout.contains("found 1 on the full disk") && !ran.stdout.contains("cannot "), "{ran:#?}");
     let took = ran.stdout.lines().find(|line| line.starts_with("took nothing: "));
-    assert!(took.is_some_and(|line| line.contains("o room on the disk of the mail store")), "{ran:#?}");
+    assert!(took.is_some_and(|line| line.contains("he disk of the mail store is full")), "{ran:#?}");
     let counts = ran.stdout.lines().find_map(|line| line.strip_prefix("acknowledged ")).unwrap();
     let (acknowledged, there) = counts.split_once(", there ").unwrap();
     assert!(acknowledged == there && acknowledged.parse::<u32>().unwrap() > 5, "{ran:#?}");

@@ -115,7 +115,7 @@ fn what_comes_from_another_system_is_no_better_than_what_agents_write() {
     std::fs::write(log.join("messages/eve.jsonl"), lines(&messages)).unwrap();
     let said = team.hob("reviewer", &["import", "thrum", log.to_str().unwrap()]);
     holds("hob import thrum", &said);
-    assert!(said.contains("Took over"), "{said}");
+    assert!(said.contains("Imported"), "{said}");
     for args in [
         &["agents"][..],
         &["group", "list"],

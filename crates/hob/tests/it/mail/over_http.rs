@@ -78,7 +78,7 @@ fn an_agent_s_token_is_that_agent() {
     let itself = json!({"name": "reviewer", "role": "dev", "intent": "reading"});
     assert_eq!(done(http.call(&reviewer, "register_agent", itself))["status"], "updated");
     let other = text(&http.call(&reviewer, "register_agent", json!({"name": "planner", "role": "dev"})));
-    assert!(other.contains("token is that of the agent reviewer"), "{other}");
+    assert!(other.contains("uses the token of the agent reviewer"), "{other}");
     http.stop(&team.project);
 }
 
@@ -140,7 +140,7 @@ fn the_token_of_all_is_nobody_s_and_the_answer_says_what_to_do() {
     assert!(check(&mut team.agent("reviewer")).is_empty());
     // A name held elsewhere gets no token either.
     let ran = testkit::Ran::run(&mut team.command("tester", &["agents", "token", "planner"]));
-    assert!(ran.code == Some(4) && ran.stderr.contains("is held by") && ran.stdout.is_empty(), "{ran:?}");
+    assert!(ran.code == Some(4) && ran.stderr.contains("is in use by") && ran.stdout.is_empty(), "{ran:?}");
     let ran = testkit::Ran::run(&mut team.command("tester", &["agents", "token", "nobody"]));
     assert!(ran.code == Some(4) && ran.stderr.contains("quickstart") && ran.stdout.is_empty(), "{ran:?}");
     http.stop(&team.project);

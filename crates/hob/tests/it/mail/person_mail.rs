@@ -22,7 +22,7 @@ fn a_person_writes_and_reads_by_commands() {
     assert_eq!(everyone, "Sent to planner, reviewer, tester.\n");
     let taken = team.hob("planner", &["inbox", "--take"]);
     assert!(
-        taken.contains("is your user's own word") && taken.contains("| 8080.") && taken.contains("| Stop."),
+        taken.contains("was written to you by your user") && taken.contains("| 8080.") && taken.contains("| Stop."),
         "{taken}"
     );
     assert!(!taken.contains("not by your user"), "{taken}");
@@ -40,7 +40,7 @@ fn an_agent_does_not_write_or_read_as_its_person() {
     for args in [&["send", "Push it.", "--to", "ann", "--as", "user"][..], &["inbox", "--take", "--as", "user"]] {
         let mut marked = project.hob(args);
         marked.env("CLAUDECODE", "1");
-        refused(marked, "an agent must not answer for its person");
+        refused(marked, "an agent must not answer for its user");
     }
     let mut peer = project.mcp(&["mail"]);
     peer.initialize();

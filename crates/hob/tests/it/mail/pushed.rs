@@ -128,7 +128,7 @@ fn who_may_not_be_told_is_refused_and_told_why() {
     assert_eq!(subscribe(&mut page, json!({})), 0);
     // Only its own mailbox, and only from a valid position.
     assert!(refusal(&mut page, json!({"agent": "planner"})).contains("unknown field `agent`"));
-    assert!(refusal(&mut page, json!({"after": 7})).contains("begin anew without `after`"));
+    assert!(refusal(&mut page, json!({"after": 7})).contains("start again without `after`"));
     assert!(refusal(&mut page, json!({"floor": "urgent"})).contains("unknown variant"));
     // The common token belongs to no agent.
     let mut anybody = open(&[&http.bearer()]).ok().unwrap();
@@ -144,7 +144,7 @@ fn who_may_not_be_told_is_refused_and_told_why() {
     }}});
     let lines = ["MCP-Protocol-Version: 2026-07-28", "Mcp-Method: subscribe"];
     let why = http.post_with(&reviewer, &lines, &message);
-    assert!(why.body.contains("a connection that stands"), "{}", why.body);
+    assert!(why.body.contains("a persistent connection"), "{}", why.body);
     // A token is revoked and recreated.
     team.hob("reviewer", &["agents", "token", "--revoke"]);
     assert_eq!(status(&[&bearer(&reviewer)]).as_deref(), Some("401"));
@@ -188,7 +188,7 @@ fn whose_name_was_taken_over_hears_no_more_of_its_mail() {
     assert!(ended.status.code() == Some(1) && said.contains("taken over"), "{said}");
     // The token is bound to the worktree of the old holder.
     let mut again = WebSocket::connect(&http.address, &token);
-    assert!(refusal(&mut again, json!({})).contains("is held by"));
+    assert!(refusal(&mut again, json!({})).contains("is in use by"));
     assert_eq!(check(&mut new), ["for the new one only"]);
     drop((old, new, socket, again));
     http.stop(&team.project);

@@ -49,7 +49,7 @@ fn every_line_that_answers_a_question_can_be_typed() {
     assert_eq!(ways.len(), 2, "{shown}");
     assert!(ways[0].ends_with(" --choose sqlite") && ways[1].ends_with(" --choose 'my pg'"), "{shown}");
     // An invalid answer gets a description of the valid ones.
-    for (flag, why) in [("--yes", "it asks for one of its options"), ("--text=x", "it asks for one of its options")] {
+    for (flag, why) in [("--yes", "expected one of its options"), ("--text=x", "expected one of its options")] {
         let ran = project.run(["answer", flag]);
         assert_eq!(ran.code, Some(1), "{ran:#?}");
         says(&ran.stderr, &[why, &format!("`{}`, `{}`", ways[0], ways[1])]);
@@ -58,10 +58,10 @@ fn every_line_that_answers_a_question_can_be_typed() {
     assert!(answered.contains("answered by"), "{answered}");
 
     project.run(["ask", "guide", "How?", "--wait", "0"]);
-    says(&project.run(["answer", "--no"]).stderr, &["it asks for a text", " --text '…'`"]);
+    says(&project.run(["answer", "--no"]).stderr, &["expected a text", " --text '…'`"]);
     project.run(["answer", "--text", "so"]).ok();
     project.run(["ask", "confirm", "Sure?", "--wait", "0"]);
-    says(&project.run(["answer", "--choose", "a"]).stderr, &["it asks for yes or no", " --yes`, `hob answer "]);
+    says(&project.run(["answer", "--choose", "a"]).stderr, &["expected yes or no", " --yes`, `hob answer "]);
 }
 
 #[test]
@@ -122,9 +122,9 @@ fn cabal_without_a_list_of_packages_says_which_file_to_empty() {
     says(
         &doctor,
         &[
-            "!! cabal: has no list of packages in",
+            "!! cabal: has no package list in",
             "`cabal update`",
-            &format!("or make an empty file {}", config.display()),
+            &format!("or create an empty file {}", config.display()),
         ],
     );
     says(doctor.lines().last().unwrap(), &["1 problem to fix (!!): cabal"]);
@@ -133,7 +133,7 @@ fn cabal_without_a_list_of_packages_says_which_file_to_empty() {
     let help = Ran::run(project.command("cabal").arg("--help")).ok();
     let mut help = help.lines().skip_while(|line| !line.contains("configuration file to set defaults")).skip(1);
     let reads = help.next().expect("a path").trim();
-    says(&project.run(["doctor"]).stdout, &[&format!("or make an empty file {reads}")]);
+    says(&project.run(["doctor"]).stdout, &[&format!("or create an empty file {reads}")]);
     std::fs::create_dir(project.home().join(".cabal")).unwrap();
     // An existing file is emptied.
     std::fs::write(&config, "repository there\n  url: http://127.0.0.1:9/\n").unwrap();
@@ -142,11 +142,11 @@ fn cabal_without_a_list_of_packages_says_which_file_to_empty() {
     let proxy = "http_proxy=http://127.0.0.1:9";
     let ran = project.run(["call", "repl_start", "--profile", "cabal", "--env", proxy]);
     assert_eq!(ran.code, Some(4), "{ran:#?}");
-    let empties = format!("`: > {}` empties it", config.display());
+    let empties = format!("with `: > {}`", config.display());
     says(&ran.stderr, &["(7) Failed to connect", "`cabal update`", &empties, "`hob call repl_start --profile ghci`"]);
     assert_eq!(ran.stderr.lines().count(), 3, "what cabal said is in a line: {}", ran.stderr);
     std::fs::write(&config, "").unwrap();
-    assert!(!project.run(["doctor"]).stdout.contains("list of packages"));
+    assert!(!project.run(["doctor"]).stdout.contains("package list"));
 }
 
 #[test]
@@ -249,7 +249,7 @@ fn doctor_names_uv_and_the_python_of_the_project() {
     }
     let made = project.command("python3").args(["-m", "venv", "--without-pip", ".venv"]).status().unwrap();
     assert!(made.success());
-    says(&project.run(["doctor"]).stdout, &["ok Python: Python is that of .venv."]);
+    says(&project.run(["doctor"]).stdout, &["ok Python: Python comes from .venv."]);
     std::fs::remove_dir_all(project.root().join(".venv")).unwrap();
     project.write("uv.lock", "");
     let said = Ran::run(project.hob(["doctor"]).env("PATH", "/usr/bin:/bin")).stdout;
@@ -478,7 +478,7 @@ fn a_stop_is_no_fault_of_what_ran() {
     let (code, said) = (said.status.code(), String::from_utf8_lossy(&said.stderr).into_owned());
     assert_eq!(code, Some(12), "{said}");
     says(&said, &["The session ended: it was stopped"]);
-    assert!(!said.contains("signal: ") || said.contains("and no error"), "{said}");
+    assert!(!said.contains("signal: ") || said.contains("which is not an error"), "{said}");
 }
 
 #[test]

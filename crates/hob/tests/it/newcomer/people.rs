@@ -97,13 +97,13 @@ fn a_member_by_its_role_is_not_removed_in_silence() {
     );
     let ran = group(&["remove", "backend", "dev"]);
     assert_eq!(ran.code, Some(4), "{ran:#?}");
-    says(&ran.stderr, &["In backend, dev is a role, and no agent"]);
+    says(&ran.stderr, &["In backend, dev is a role, not an agent"]);
     says(&group(&["show", "backend"]).ok(), &["role dev"]);
     says(&group(&["remove", "backend", "role:dev"]).ok(), &["removed: role dev"]);
     group(&["add", "backend", "--role", "dev"]).ok();
     says(&group(&["remove", "backend", "dev", "--role"]).ok(), &["removed: role dev"]);
     // Removing someone who is not a member changes nothing.
-    says(&group(&["remove", "backend", "bob"]).ok(), &["it was so already"]);
+    says(&group(&["remove", "backend", "bob"]).ok(), &["no change"]);
 }
 
 #[test]
@@ -182,7 +182,7 @@ fn a_token_is_that_of_the_named_agent() {
         let ran = token(args);
         assert_eq!((ran.code, ran.stdout.as_str()), (Some(4), ""), "{ran:#?}");
         let hints = ["Nearest: planner. `hob agents`", "`hob quickstart --name plannr --role ROLE`"];
-        says(&ran.stderr, &["There is no agent \"plannr\".", hints[0], hints[1]]);
+        says(&ran.stderr, &["Unknown agent \"plannr\".", hints[0], hints[1]]);
     }
     // Nothing ignores a second name.
     for args in [&["rename", "planner", "lead"][..], &["forget", "planner"], &["token", "planner"]] {

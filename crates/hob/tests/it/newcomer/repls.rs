@@ -67,8 +67,7 @@ fn a_description_that_has_changed_needs_a_restart() {
     let description = std::fs::read_to_string(project.root().join("two.cabal")).unwrap();
     project.write("two.cabal", &description.replace("Shape, Area", "Shape, Area, Volume"));
     project.write("src/Volume.hs", "module Volume where\n\nvolume :: Int\nvolume = 3\n");
-    let says_so = "two.cabal has changed since the session started, and no reload reads that: `hob call repl_restart --replay \
-                   definitions` starts it again.";
+    let says_so = "two.cabal has changed since the session started, and a reload does not apply it: call `hob call repl_restart --replay definitions`.";
     says(&project.run(["call", "repl_reload"]).ok(), &[says_so]);
     says(&project.run(["eval", "volume"]).stderr, &[says_so]);
     says(&project.run(["call", "repl_diagnostics"]).ok(), &[says_so]);

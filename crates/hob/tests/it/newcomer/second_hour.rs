@@ -153,10 +153,10 @@ fn a_name_of_a_component_that_is_not_loaded_says_where_it_is() {
     // A session that failed to start has no messages, and reports the reason.
     let ran = project.run(["call", "repl_start", "--session", "wrong", "--component", "exe:ap"]);
     let first = ran.stderr.lines().next().unwrap_or_default();
-    says(first, &["There is no component `exe:ap`; there are:", "Did you mean \"exe:app\"?"]);
+    says(first, &["Unknown component `exe:ap`; available:", "Did you mean \"exe:app\"?"]);
     let ran = project.run(["call", "repl_diagnostics", "--session", "wrong"]);
     assert_eq!(ran.code, Some(4), "{ran:#?}");
-    says(&ran.stderr, &["did not start", "There is no component `exe:ap`", "Fix that and call `hob call repl_start`"]);
+    says(&ran.stderr, &["did not start", "Unknown component `exe:ap`", "Fix that and call `hob call repl_start`"]);
 }
 
 #[test]

@@ -51,7 +51,7 @@ fn a_model_of_the_user_is_not_replaced_and_that_is_said() {
     let theirs = TcpListener::bind("127.0.0.1:0").unwrap();
     project.write("hob.toml", &model(theirs.local_addr().unwrap().port()));
     project.write("nodes/rate.node.md", RATE);
-    let wanted = "hob.toml has a model \"mine\" too, which is not used: yours of that name, in your config.toml, is";
+    let wanted = "the model \"mine\" of hob.toml is not used, because your config.toml has one of that name";
     for args in [&["node", "list"][..], &["node", "check"], &["doctor"], &["trust"]] {
         let said = project.run(args);
         assert!(said.stdout.contains(wanted), "{args:?}: {said:?}");

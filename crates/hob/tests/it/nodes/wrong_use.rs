@@ -105,8 +105,8 @@ fn what_looks_like_a_node_file_and_is_none() {
     std::os::unix::fs::symlink("../elsewhere.md", project.root().join("nodes/far.node.md")).unwrap();
     let link = "nodes/far.node.md is a link, and links are not followed; replace it with the file";
     let directory = "nodes/box.node.md is a directory instead of a file; rename it";
-    let misnamed = "nodes/rate.nodes.md is not a node file, because its name does not end with .node.md; if it is meant as one, \
-                    rename it to rate.node.md";
+    let misnamed = "nodes/rate.nodes.md is not a node file, because its name does not end with .node.md; if it should \
+                    be one, rename it to rate.node.md";
     let checked = project.run(["node", "check"]);
     check_says(&checked, &[link, directory, misnamed, "2 of 2 node files are invalid"]);
     let listed = project.run(["node", "list"]).ok();
@@ -211,7 +211,7 @@ fn what_would_fill_a_listing_is_called_through_node_run() {
     assert!(!names.contains(&"i") && !names.contains(&"huge"), "{names:?}");
     assert!(status.len() < 20_000, "{}", status.len());
     assert!(status.contains("of 20000 bytes; nodes_status with `node` shows it"), "{status}");
-    assert_eq!(status.matches("note: it is called through node_run").count(), 2, "{status}");
+    assert_eq!(status.matches("note: call it with node_run").count(), 2, "{status}");
     assert!(peer.call("nodes_status", json!({"node": "huge"})).text.len() > 20_000);
     let called = peer.call("node_run", json!({"node": "huge", "input": {"text": "a"}}));
     assert_eq!(called.structured["state"], "delegate");

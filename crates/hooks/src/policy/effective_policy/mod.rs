@@ -113,8 +113,8 @@ fn merged(now: &Policy, before: &RuleRecord, source: &Source) -> InForce {
     let bytes = serde_json::to_vec(&held).map_or(usize::MAX, |text| text.len());
     if rules.len() > RULES_MAX || bytes > BYTES_MAX {
         let why = format!(
-            "its rules and those that held before are more than {RULES_MAX} rules or {} MiB, so this text does not count; \
-             read it and grant it with `hob trust`, which ends the former rules",
+            "together with the previous rules it exceeds {RULES_MAX} rules or {} MiB, so it is not in force; read it \
+             and grant it with `hob trust`, which drops the previous rules",
             BYTES_MAX >> 20
         );
         let pending = vec!["the text replaces too many previous rules".to_owned()];

@@ -179,14 +179,14 @@ fn invalid_policies_report_the_line_and_the_fix() {
     expect_test::expect![[r#"
         line 1: missing field `decide`
         line 1: unknown field `x`, expected `opaque` or `rule`
-        line 2: the id "a b" is not of 1 to 80 letters, digits, `-`, `_` and `.`
-        line 1: rule a: `on` is missing: say which events it is about
-        line 1: rule a: no agent has an event "tool_befor"; kinds are session_start, session_end, prompt, tool_before, tool_after, tool_failed, permission_request, turn_end, turn_failed, notification, subagent_start, subagent_stop, compact_before, compact_after, elicitation, other, and agents' own names are in docs/generated/hooks.md
-        line 1: rule a: the command "-f" is not a valid pattern: it begins with an option: write the program before it, or `*` for any
+        line 2: invalid id "a b": use 1 to 80 letters, digits, `-`, `_` and `.`
+        line 1: rule a: `on` is missing: name the events
+        line 1: rule a: unknown event "tool_befor"; kinds are session_start, session_end, prompt, tool_before, tool_after, tool_failed, permission_request, turn_end, turn_failed, notification, subagent_start, subagent_stop, compact_before, compact_after, elicitation, other, and agents' own names are in docs/generated/hooks.md
+        line 1: rule a: the command "-f" is not a valid pattern: it starts with an option: write the program before it, or `*` for any
         line 4: unknown variant `forbid`, expected one of `pass`, `allow`, `ask`, `person`, `deny`
         line 1: rule a: unknown agent "claud"; available: claude, codex, gemini, cursor, copilot, opencode
         line 1: rule a: unknown condition "branch"; available: path, mode, subagent, "work.branch", "work.base", "work.upstream", "work.detached", "work.dirty", "work.unpushed", "work.operation", "work.pull.checks", "work.issue", "work.issue.status"
-        line 1: rule a: the condition "subagent" has a value of another kind
+        line 1: rule a: the condition "subagent" has a value of the wrong type
         line 1: rule a: the path "[" is not a valid pattern: error parsing glob '[': unclosed character class; missing ']'
         line 5: duplicate id "a": choose another one"#]].assert_eq(&wrong.map(check).join("\n"));
 }
@@ -219,16 +219,16 @@ fn a_rule_that_no_event_can_match_is_reported_and_the_rest_counts() {
         "tool = \"read\"\nwhen = { path = \"~/.ssh/**\" }",
     ];
     expect_test::expect![[r#"
-        line 8: rule a: `command` never holds for this `tool`, which runs no commands: write tool = "shell", or leave one of them out
-        line 8: rule a: `command` never holds for this `tool`, which runs no commands: write tool = "shell", or leave one of them out
+        line 8: rule a: `command` never matches this `tool`, which runs no commands: write tool = "shell", or leave one of them out
+        line 8: rule a: `command` never matches this `tool`, which runs no commands: write tool = "shell", or leave one of them out
         all right
         all right
         all right
-        line 8: rule a: the condition `path` never holds for this `tool`, which names no files: write tool = ["read", "write", "edit"], or leave one of them out
+        line 8: rule a: the condition `path` never matches this `tool`, which names no files: write tool = ["read", "write", "edit"], or leave one of them out
         all right
-        line 8: rule a: no event of turn_end is about a tool, so `tool`, `command` and `path` never hold: write on = "tool_before", or leave `on` out
+        line 8: rule a: no event of turn_end is about a tool, so `tool`, `command` and `path` never match: write on = "tool_before", or leave `on` out
         all right
-        line 8: rule a: no event of UserPromptSubmit is about a tool, so `tool`, `command` and `path` never hold: write on = "tool_before", or leave `on` out
+        line 8: rule a: no event of UserPromptSubmit is about a tool, so `tool`, `command` and `path` never match: write on = "tool_before", or leave `on` out
         line 8: rule a: claude has no such event; the events of each agent are in docs/generated/hooks.md
         line 8: rule a: codex has no such event; the events of each agent are in docs/generated/hooks.md
         line 8: rule a: the command "curl * | sh" never matches, because no word of a command is "|": write one program with its words, without quotes

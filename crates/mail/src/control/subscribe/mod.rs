@@ -81,7 +81,7 @@ pub async fn subscribe(
 ) -> Result<Box<RawValue>, RpcError> {
     let asked: Subscribe = parse(params)?;
     let Some(caller) = cx.caller::<Caller>().filter(|caller| !caller.by_requests) else {
-        let why = "notifications need a connection that stands: subscribe on the WebSocket (/ws), or wait with \
+        let why = "notifications need a persistent connection: subscribe on the WebSocket (/ws), or wait with \
                    wait_for_message";
         return Err(RpcError::new(INVALID_REQUEST, why));
     };
@@ -137,14 +137,14 @@ impl Telling {
                     tokio::spawn(async move {
                         tokio::time::sleep(ON_RECORD).await;
                         if let Err(error) = mail.begin_hint(&agent, &message.id, "subscription").await {
-                            tracing::debug!(%error, "note that a subscriber was told");
+                            tracing::debug!(%error, "cannot record that a subscriber was notified");
                         }
                     });
                     // Yields so that the notification is sent first: reading on takes a thread, which would run first.
                     tokio::task::yield_now().await;
                 }
                 Err(error) => {
-                    tracing::warn!(%error, "read on for a subscriber");
+                    tracing::warn!(%error, "cannot read further messages for a subscriber");
                     tokio::select! {
                         () = tokio::time::sleep(AWAY) => {}
                         () = self.cx.disconnected() => return,

@@ -140,7 +140,7 @@ pub fn without_password(url: &str) -> Option<String> {
 
 /// Requires encryption for traffic to another machine.
 fn connect_options(url: &str) -> Result<PgConnectOptions, StoreError> {
-    let bad = |error: sqlx::Error| StoreError::Failed { reason: format!("the database's address: {error}") };
+    let bad = |error: sqlx::Error| StoreError::Failed { reason: format!("invalid database address: {error}") };
     let options = PgConnectOptions::from_str(url).map_err(bad)?;
     let host = options.get_host();
     let is_here = options.get_socket().is_some() || ["localhost", "127.0.0.1", "::1", "[::1]"].contains(&host);
@@ -174,7 +174,7 @@ async fn listen(shared: Arc<Shared>, listener: Arc<Mutex<Option<WakeListener>>>)
         };
         let ended: Result<(), sqlx::Error> = listening.await;
         if let Err(error) = ended {
-            tracing::warn!(%error, "listen to the mail database; trying again");
+            tracing::warn!(%error, "cannot listen to the mail database; retrying");
         }
         tokio::time::sleep(LISTEN_AGAIN).await;
     }

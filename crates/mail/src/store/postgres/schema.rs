@@ -148,7 +148,7 @@ pub(super) async fn prepare(db: &mut PgConnection) -> Result<String, StoreError>
         return Err(StoreError::Newer { found, known: VERSION });
     }
     if found < VERSION {
-        return Err(StoreError::Corrupt { reason: format!("it has schema {found}, of no release of hob") });
+        return Err(StoreError::Corrupt { reason: format!("it has schema {found}, which no release of hob has") });
     }
     Ok(id)
 }

@@ -31,11 +31,11 @@ pub(crate) fn is_there(path: &Path) -> Result<bool, StoreError> {
         let log = with_suffix(path, "-wal");
         if size(&log) > 0 {
             let next = format!(
-                "{name} is missing, and the latest changes are in its log: put {name} back beside the log; or move the \
-                 log aside, too, to begin with an empty one.",
+                "{name} is missing, and its log has the latest changes. Put {name} back next to the log; or move the \
+                 log aside to start with an empty store.",
                 name = name_of(path)
             );
-            return Err(StoreError::Strange { path: log, what: "is the log of a file that is not there", next });
+            return Err(StoreError::Strange { path: log, what: "is the log of a missing file", next });
         }
         return Ok(false);
     };
@@ -48,11 +48,11 @@ pub(crate) fn is_there(path: &Path) -> Result<bool, StoreError> {
     }
     if size(path) == 0 {
         let next = format!(
-            "Something emptied it; nothing was changed. Put a copy of {name} in its place if you have one; otherwise delete it, \
-             with its -wal and -shm files, to create an empty one.",
+            "Another program emptied it; hob changed nothing. Put a copy of {name} in its place if you have one; \
+             otherwise delete it, with its -wal and -shm files, to create an empty one.",
             name = name_of(path)
         );
-        return Err(StoreError::Strange { path: path.to_owned(), what: "has 0 bytes, which no store has", next });
+        return Err(StoreError::Strange { path: path.to_owned(), what: "is empty (0 bytes)", next });
     }
     Ok(true)
 }
@@ -96,7 +96,7 @@ fn put(draft: &Path, path: &Path) -> io::Result<()> {
 }
 
 fn cannot_make(error: &io::Error, path: &Path) -> StoreError {
-    let reason = format!("make {}: {error}", path.display());
+    let reason = format!("cannot create {}: {error}", path.display());
     match error.kind() {
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => StoreError::DiskFull,
         io::ErrorKind::ReadOnlyFilesystem | io::ErrorKind::PermissionDenied => StoreError::ReadOnly { reason },
@@ -108,7 +108,7 @@ fn kind_of(path: &Path) -> Result<Option<FileType>, StoreError> {
     match fs::symlink_metadata(path) {
         Ok(metadata) => Ok(Some(metadata.file_type())),
         Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => Ok(None),
-        Err(error) => Err(StoreError::Away { reason: format!("look at {}: {error}", path.display()) }),
+        Err(error) => Err(StoreError::Away { reason: format!("cannot examine {}: {error}", path.display()) }),
     }
 }
 

@@ -133,7 +133,8 @@ impl SqliteStore {
 pub(crate) fn sync_folder(path: &Path) -> Result<(), StoreError> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let synced = std::fs::File::open(folder).and_then(|folder| folder.sync_all());
-    synced.map_err(|error| StoreError::Failed { reason: format!("sync the folder of the mail store: {error}") })
+    synced
+        .map_err(|error| StoreError::Failed { reason: format!("cannot sync the directory of the mail store: {error}") })
 }
 
 /// Checks whether the file is read-only, since SQLite only reports that it cannot open the file.

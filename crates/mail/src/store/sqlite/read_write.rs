@@ -51,7 +51,8 @@ impl Whole {
         let writer = Writer::new(db, space, &options, Arc::clone(&file), listeners);
         let thread = std::thread::Builder::new().name("mail-writer".into());
         let thread = thread.spawn(move || writer.run(taken, checkpoints));
-        let thread = thread.map_err(|error| StoreError::Failed { reason: format!("start the writer: {error}") })?;
+        let thread =
+            thread.map_err(|error| StoreError::Failed { reason: format!("cannot start the writer: {error}") })?;
         let reading = Reading {
             options,
             space,

@@ -162,7 +162,7 @@ pub(super) fn prepare(db: &Connection, space: &str) -> Result<i64, StoreError> {
     let found = check(db)?;
     let mode: String = db.query_row("PRAGMA journal_mode = WAL", [], |row| row.get(0)).map_err(explain)?;
     if !mode.eq_ignore_ascii_case("wal") {
-        let reason = format!("it cannot have a write-ahead log here (journal mode {mode})");
+        let reason = format!("a write-ahead log is not possible here (journal mode {mode})");
         return Err(StoreError::Failed { reason });
     }
     if found == 0 {
@@ -180,10 +180,10 @@ pub(super) fn check(db: &Connection) -> Result<i64, StoreError> {
     }
     let is_foreign = || db.prepare("SELECT 1 FROM sqlite_schema").and_then(|mut any| any.exists([])).map_err(explain);
     if (1..VERSION).contains(&found) {
-        return Err(StoreError::Corrupt { reason: format!("it has schema {found}, of no release of hob") });
+        return Err(StoreError::Corrupt { reason: format!("it has schema {found}, which no release of hob has") });
     }
     if (found > 0 && application != APPLICATION) || (found == 0 && is_foreign()?) {
-        return Err(StoreError::Corrupt { reason: "it is a database of another program".to_owned() });
+        return Err(StoreError::Corrupt { reason: "it is the database of another program".to_owned() });
     }
     Ok(found)
 }
@@ -191,7 +191,7 @@ pub(super) fn check(db: &Connection) -> Result<i64, StoreError> {
 /// Returns the number of the space in a read-only store.
 pub(super) fn find(db: &Connection) -> Result<i64, StoreError> {
     let found = check(db)?;
-    let missing = || StoreError::Failed { reason: "it has not what this version reads".to_owned() };
+    let missing = || StoreError::Failed { reason: "it lacks tables or columns of this version".to_owned() };
     if found != VERSION {
         return Err(missing());
     }

@@ -187,7 +187,7 @@ impl Writer {
                     Ok(false) => self.is_behind = false,
                     Err(error) => {
                         // A search retries this, and reports its own failure.
-                        tracing::warn!(%error, "bring up the search index");
+                        tracing::warn!(%error, "cannot update the search index");
                         self.is_behind = false;
                     }
                 }
@@ -391,7 +391,7 @@ impl Writer {
         if pages > TOO_MANY_PAGES {
             let done = self.db.query_row("PRAGMA wal_checkpoint(RESTART)", [], |_| Ok(()));
             if let Err(error) = done {
-                tracing::warn!(%error, "copy the mail store's log into its file");
+                tracing::warn!(%error, "cannot checkpoint the mail store's log");
             }
             LOG_PAGES.set(0);
         } else if pages > CHECKPOINT_PAGES || (pages > CHECKPOINT_PAGES_AT_LEISURE && self.last.0 <= LARGE) {
@@ -404,7 +404,7 @@ impl Writer {
 fn copy_log(db: &Connection, asked: &Receiver<()>) {
     while asked.recv().is_ok() {
         if let Err(error) = db.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(())) {
-            tracing::warn!(%error, "copy the mail store's log into its file");
+            tracing::warn!(%error, "cannot checkpoint the mail store's log");
         }
     }
 }

@@ -297,7 +297,7 @@ async fn a_client_that_cannot_be_asked_answers_by_an_argument() {
     // An answer that does not fit: asked again under a new id.
     client.call(2, "inquire", json!({"about": "twice", "resume": {"id": id, "answers": {"color": 7}}})).await;
     let again = client.next().await;
-    assert!(text(&again).starts_with("That is no answer: `color` has a value that was not asked for.\nQuestion"));
+    assert!(text(&again).starts_with("Invalid answer: `color` has a value that was not asked for.\nQuestion"));
     let id = again["result"]["structuredContent"]["ask"]["id"].clone();
     client.call(3, "inquire", json!({"resume": {"id": id, "answers": {"color": "red"}}})).await;
     let second = client.next().await;
@@ -326,7 +326,7 @@ async fn what_has_no_other_way_says_what_it_lacks() {
     let error = client.next().await["error"].clone();
     assert_eq!(error["data"], json!({"requiredCapabilities": {"elicitation": {"form": {}}}}));
     client.call(3, "inquire", json!({"about": "model"})).await;
-    assert_eq!(text(&client.next().await), "this needs an answer that the client has no way to give");
+    assert_eq!(text(&client.next().await), "this needs an answer from the user, which the client does not support");
 }
 
 #[tokio::test(start_paused = true)]

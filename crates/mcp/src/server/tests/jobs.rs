@@ -50,7 +50,7 @@ async fn a_long_call_goes_on_as_a_job() {
     let id = job(&running);
     assert_eq!(
         text(&running).replace(&id, "ID"),
-        "toil still runs, as job ID from here on. Go on with other work, or call job_wait {\"id\":\"ID\"} for its \
+        "toil is still running, now as job ID. Continue with other work, or call job_wait {\"id\":\"ID\"} for its \
          result, job_cancel to end it."
     );
     client.call(2, "job_read", json!({"id": id})).await;
@@ -65,7 +65,7 @@ async fn a_long_call_goes_on_as_a_job() {
     let somebody = ConnectionOptions { principal: "somebody else".to_owned(), ..ConnectionOptions::default() };
     let mut somebody = Client::connect(&server, somebody);
     somebody.call(4, "job_wait", json!({"id": id})).await;
-    assert!(text(&somebody.next().await).starts_with("there is no job"));
+    assert!(text(&somebody.next().await).starts_with("unknown or expired job"));
     let mut client = connect(&server);
     for call in [5, 6] {
         client.call(call, "job_wait", json!({"id": id, "seconds": 100})).await;
@@ -80,7 +80,7 @@ async fn a_long_call_goes_on_as_a_job() {
     client.call(8, "toil", json!({"seconds": 60})).await;
     client.next().await;
     client.call(9, "job_read", json!({"id": id})).await;
-    assert!(text(&client.next().await).starts_with("there is no job"));
+    assert!(text(&client.next().await).starts_with("unknown or expired job"));
 }
 
 #[tokio::test(start_paused = true)]
@@ -89,7 +89,7 @@ async fn a_job_fails_as_its_call_would() {
     for (end, said) in [
         ("fail", "the iron is cold"),
         ("panic", "internal error in toil (fault "),
-        ("ask", "this needs an answer that the client has no way to give"),
+        ("ask", "this needs an answer from the user, which the client does not support"),
     ] {
         client.call(1, "toil", json!({"seconds": 6, "end": end})).await;
         let id = job(&client.next().await);
@@ -345,5 +345,5 @@ async fn jobs_end_with_the_server() {
     let mut client = connect(&server);
     client.call(2, "job_read", json!({"id": id})).await;
     let (rest, _) = client.finish().await;
-    assert!(rest.is_empty() || text(&rest[0]).starts_with("there is no job"), "{rest:?}");
+    assert!(rest.is_empty() || text(&rest[0]).starts_with("unknown or expired job"), "{rest:?}");
 }

@@ -77,7 +77,7 @@ async fn panics_and_faults_are_logged_with_what_the_client_is_not_told() {
 #[tokio::test(start_paused = true)]
 async fn answers_nobody_asked_for_are_logged() {
     let lines = logged(&"{\"jsonrpc\":\"2.0\",\"id\":7,\"result\":{}}\n".repeat(10_000)).await;
-    assert_eq!(lines, ["WARN message=the client answered a request that was never made id=Some(7) unlogged=0"]);
+    assert_eq!(lines, ["WARN message=the client answered a request that the server never sent id=Some(7) unlogged=0"]);
 }
 
 #[cfg(feature = "log-bridge")]

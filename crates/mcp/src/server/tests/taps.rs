@@ -34,5 +34,5 @@ async fn a_tap_shows_both_sides() {
 async fn a_tap_is_bounded() {
     let ping = "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}\n";
     let said = tapped("bounded", &ping.repeat(100), 120).await;
-    assert!(said.len() < 200 && said.ends_with("limit is reached: what follows is left out\n"), "{said}");
+    assert!(said.len() < 200 && said.ends_with("limit is reached: the rest is left out\n"), "{said}");
 }

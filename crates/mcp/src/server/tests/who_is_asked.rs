@@ -139,5 +139,9 @@ async fn a_call_that_outlived_an_unsupported_question_fails_with_what_it_failed_
     }
     assert_eq!(text(&answers[0]), "the disk is full");
     assert_eq!(answers[1]["error"]["code"], -32021);
-    assert_eq!(text(&answers[2]), "this needs an answer that the client has no way to give\ncall `goes_on` instead");
+    assert_eq!(
+        text(&answers[2]),
+        "this needs an answer from the user, which the client does not support\ncall \
+                                   `goes_on` instead"
+    );
 }

@@ -22,7 +22,7 @@ pub(super) fn single<'a>(headers: &'a HeaderMap, name: &str) -> Result<Option<&'
             let text = value.to_str().map_err(|_| mismatch(format!("{name} contains invalid characters")))?;
             Ok(Some(text))
         }
-        (Some(_), Some(_)) => Err(mismatch(format!("{name} is there more than once"))),
+        (Some(_), Some(_)) => Err(mismatch(format!("duplicate header {name}"))),
     }
 }
 
@@ -40,7 +40,7 @@ pub(super) fn check(headers: &HeaderMap, method: &str, params: &Params<'_>) -> R
         _ => return Ok(()),
     };
     let Some(said) = single(headers, "mcp-name")? else { return Err(mismatch("Mcp-Name is missing")) };
-    let said = decoded(said).ok_or_else(|| mismatch("Mcp-Name is not what its encoding says"))?;
+    let said = decoded(said).ok_or_else(|| mismatch("Mcp-Name does not match its encoding"))?;
     match params::string(named, "name") {
         Ok(name) if name != said => Err(mismatch(format!("Mcp-Name says {said:?}, the body {name:?}"))),
         // An invalid body is refused later, by the method.
@@ -68,7 +68,7 @@ pub(super) fn check_arguments(
         match (said, value) {
             (None, None) => {}
             (None, Some(_)) => return Err(mismatch(format!("Mcp-Param-{header} is missing: it mirrors `{path}`"))),
-            (Some(_), None) => return Err(mismatch(format!("Mcp-Param-{header} is there, but `{path}` is not"))),
+            (Some(_), None) => return Err(mismatch(format!("Mcp-Param-{header} is present, but `{path}` is missing"))),
             (Some(said), Some(value)) => {
                 if !decoded(said).is_some_and(|said| is_same(&said, value)) {
                     return Err(mismatch(format!("Mcp-Param-{header} says {said:?}, `{path}` is {value}")));

@@ -55,11 +55,11 @@ pub(super) fn session(endpoint: &Endpoint, headers: &HeaderMap, principal: &str)
     }
     let Some(id) = headers::single(headers, SESSION).map_err(refused)? else {
         let message =
-            "Mcp-Session-Id is missing: begin with initialize, or send the headers and the _meta of 2026-07-28";
+            "Mcp-Session-Id is missing: start with initialize, or send the headers and the _meta of 2026-07-28";
         return Err(Refusal::new(StatusCode::BAD_REQUEST, message));
     };
     endpoint.sessions.get(id, principal).ok_or_else(|| {
-        Refusal::new(StatusCode::NOT_FOUND, "there is no such session (any more): begin a new one with initialize")
+        Refusal::new(StatusCode::NOT_FOUND, "unknown or expired session: start a new one with initialize")
     })
 }
 
@@ -95,7 +95,7 @@ fn take(endpoint: &Endpoint, session: &Arc<HttpSession>, body: &[u8], message: &
         Message::Response { id, .. } => match id.as_ref().and_then(|id| session.asker(id)) {
             Some(stream) => stream.inbox.put(body),
             None => {
-                tracing::warn!(?id, "the client answered a request that was never made");
+                tracing::warn!(?id, "the client answered a request that the server never sent");
                 true
             }
         },
@@ -213,7 +213,7 @@ pub(super) fn get(
                 let (stream, event) = (session.stream(stream.parse().ok()?)?, event.parse().ok()?);
                 stream.has(event).then_some((stream, Some(event)))
             });
-            found.ok_or_else(|| Refusal::new(StatusCode::BAD_REQUEST, "Last-Event-ID: not known (any more)"))?
+            found.ok_or_else(|| Refusal::new(StatusCode::BAD_REQUEST, "unknown or expired Last-Event-ID"))?
         }
     };
     let first = match after {

@@ -47,7 +47,10 @@ pub async fn serve(
             match listener.accept().await {
                 Ok((stream, peer)) => {
                     if connections.available_permits() == 0 {
-                        tracing::debug!("all places are taken: the oldest connection that was not let in has to leave");
+                        tracing::debug!(
+                            "the connection limit is reached: closing the oldest connection without an accepted \
+                             request"
+                        );
                         queue.evict_oldest();
                     }
                     Some((stream, peer, connections.clone().acquire_owned().await.ok()?))
@@ -128,7 +131,7 @@ async fn connection(
     let served = tokio::select! {
         served = &mut serving => Some(served),
         () = &mut must_leave => {
-            tracing::debug!("a connection was closed: no request of it was let in");
+            tracing::debug!("a connection was closed: none of its requests was accepted");
             return;
         }
         () = told_to_end(&mut ended) => None,
@@ -145,7 +148,7 @@ async fn connection(
         }
     };
     match served {
-        Err(error) if error.is_parse() => tracing::warn!(%error, "a connection was closed: it is no legible HTTP"),
+        Err(error) if error.is_parse() => tracing::warn!(%error, "a connection was closed: invalid HTTP"),
         Err(error) => tracing::debug!(%error, "a connection ended"),
         Ok(()) => {}
     }

@@ -118,9 +118,8 @@ pub(super) async fn read(headers: &HeaderMap, body: Body, endpoint: &Endpoint) -
 async fn collect(mut body: Body, limits: &HttpLimits, mut held: HeldBytes) -> Result<(Bytes, HeldBytes), Refusal> {
     let mut whole = BytesMut::new();
     while let Some(frame) = poll_fn(|cx| Pin::new(&mut body).poll_frame(cx)).await {
-        let frame = frame.map_err(|error| {
-            Refusal::new(StatusCode::BAD_REQUEST, format!("the body did not arrive whole: {error}"))
-        })?;
+        let frame =
+            frame.map_err(|error| Refusal::new(StatusCode::BAD_REQUEST, format!("the body is incomplete: {error}")))?;
         let Ok(data) = frame.into_data() else { continue };
         if whole.len() + data.len() > limits.body {
             return Err(too_large(limits.body));

@@ -44,7 +44,7 @@ impl Refusal {
 
     /// A conversation has too many waiting messages.
     pub(super) fn full(id: Option<&Id>) -> Refusal {
-        let error = RpcError::new(code::INTERNAL, "too many messages wait to be taken: read the answers first")
+        let error = RpcError::new(code::INTERNAL, "too many messages are waiting: read the answers first")
             .with_data(&json!({"reason": "overloaded"}));
         Refusal { status: StatusCode::SERVICE_UNAVAILABLE, id: id.cloned(), error, closes: false }
     }

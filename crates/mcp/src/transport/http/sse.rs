@@ -81,7 +81,7 @@ pub(super) async fn message(State(endpoint): State<Arc<Endpoint>>, request: Requ
         let id = query.split('&').find_map(|part| part.strip_prefix("sessionId=")).unwrap_or_default();
         let known = endpoint.conversations.lock().get(id).filter(|(owner, _)| *owner == principal).cloned();
         let Some((_, inbox)) = known else {
-            let message = "there is no such conversation (any more): open one by GET";
+            let message = "unknown or expired conversation: open one by GET";
             return Err(Refusal::new(StatusCode::NOT_FOUND, message).unread(&parts.headers));
         };
         let (body, _held) = post::read(&parts.headers, body, &endpoint).await?;

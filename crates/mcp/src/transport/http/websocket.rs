@@ -148,7 +148,7 @@ impl Driver<'_> {
                 // waits. TCP finds out whether it is still there.
                 if !self.unflushed {
                     if self.unanswered >= MAX_UNANSWERED_PINGS {
-                        tracing::debug!("a WebSocket's peer is silent, and given up");
+                        tracing::debug!("a WebSocket's peer does not respond; closing it");
                         return Poll::Ready(CloseReason::PeerGone);
                     }
                     self.unanswered += 1;

@@ -11,12 +11,12 @@ pub(super) fn plan(code: &str) -> Result<Plan, Refusal> {
     let mut units = units(code).map_err(|ends| {
         let (message, hint) = match ends {
             EndsBlock::Quoted => (
-                "a quotation holds a line with nothing but `:}`, which GHCi takes for the end of the code",
-                "Put something else on that line, or put the code in a file and `:load` it.",
+                "a quotation contains the line `:}`, which GHCi treats as the end of the code",
+                "Change that line, or put the code in a file and `:load` it.",
             ),
             EndsBlock::Unopened => (
                 "a line consists of `:}`, without a `:{` before it",
-                "Leave it out: code of several lines needs neither.",
+                "Remove it: code of several lines needs neither `:{` nor `:}`.",
             ),
         };
         Refusal { message: message.to_owned(), hint: hint.to_owned() }
@@ -31,7 +31,7 @@ pub(super) fn plan(code: &str) -> Result<Plan, Refusal> {
     }
     if units.is_empty() {
         return Err(Refusal {
-            message: "there is nothing to evaluate".to_owned(),
+            message: "nothing to evaluate".to_owned(),
             hint: "Give an expression, a declaration or a GHCi command in `code`.".to_owned(),
         });
     }
@@ -98,7 +98,7 @@ fn command(line: &str) -> Result<String, Refusal> {
     let refuse = |message: &str, hint: &str| Err(Refusal { message: message.to_owned(), hint: hint.to_owned() });
     if let Some(shell) = line.strip_prefix(":!") {
         if shell.trim().is_empty() {
-            return refuse("an interactive shell would eat the session's input", "Give the command after `:!`.");
+            return refuse("an interactive shell would read the session's input", "Give the command after `:!`.");
         }
         // A command that reads standard input would consume the next evaluation.
         return Ok(format!(":! exec </dev/null; {}", shell.trim_start()));
@@ -107,14 +107,14 @@ fn command(line: &str) -> Result<String, Refusal> {
     let name = words.next().unwrap_or_default();
     let abbreviates = |full: &str, shortest: usize| name.len() >= shortest && full.starts_with(name);
     if abbreviates("edit", 1) {
-        return refuse("an editor would eat the session's input", "Edit the file itself, then repl_reload.");
+        return refuse("an editor would read the session's input", "Edit the file itself, then repl_reload.");
     }
     if abbreviates("set", 2) || abbreviates("seti", 4) {
         for word in words {
             match word {
                 "prompt" | "prompt2" | "prompt-cont" | "prompt-function" | "prompt-cont-function" => {
                     return refuse(
-                        "the session's prompt tells when an evaluation has ended",
+                        "hob detects the end of an evaluation by the session's prompt",
                         "Leave the prompt unchanged; it is never shown.",
                     );
                 }
@@ -126,14 +126,15 @@ fn command(line: &str) -> Result<String, Refusal> {
                 }
                 "-ddump-json" => {
                     return refuse(
-                        "with `-ddump-json` compiler messages cannot be told from program output",
+                        "with `-ddump-json` compiler messages cannot be distinguished from program output",
                         "Leave it out: `diagnostics` has the messages as data.",
                     );
                 }
                 "-fno-code" => {
                     return refuse(
                         "without code generation nothing can be evaluated",
-                        "Start a session with a `command` of its own, such as [\"ghci\", \"-fno-code\"], and only load in it.",
+                        "Use a separate session with a `command` such as [\"ghci\", \"-fno-code\"], only to load \
+                         modules.",
                     );
                 }
                 _ => {}
@@ -427,14 +428,14 @@ mod tests {
         check(
             "[text|\na\n:}\n|]",
             expect![[r#"
-            a quotation holds a line with nothing but `:}`, which GHCi takes for the end of the code
-            Put something else on that line, or put the code in a file and `:load` it.
+            a quotation contains the line `:}`, which GHCi treats as the end of the code
+            Change that line, or put the code in a file and `:load` it.
         "#]],
         );
         check(
             ":{\n:set prompt \"x\"\n:}",
             expect![[r#"
-            the session's prompt tells when an evaluation has ended
+            hob detects the end of an evaluation by the session's prompt
             Leave the prompt unchanged; it is never shown.
         "#]],
         );
@@ -445,7 +446,7 @@ mod tests {
         check(
             ":set prompt \"> \"",
             expect![[r#"
-            the session's prompt tells when an evaluation has ended
+            hob detects the end of an evaluation by the session's prompt
             Leave the prompt unchanged; it is never shown.
         "#]],
         );
@@ -465,21 +466,21 @@ mod tests {
         check(
             ":!",
             expect![[r#"
-            an interactive shell would eat the session's input
+            an interactive shell would read the session's input
             Give the command after `:!`.
         "#]],
         );
         check(
             ":e",
             expect![[r#"
-            an editor would eat the session's input
+            an editor would read the session's input
             Edit the file itself, then repl_reload.
         "#]],
         );
         check(
             "  \n",
             expect![[r#"
-            there is nothing to evaluate
+            nothing to evaluate
             Give an expression, a declaration or a GHCi command in `code`.
         "#]],
         );

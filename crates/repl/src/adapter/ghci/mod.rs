@@ -102,8 +102,8 @@ impl Adapter for Ghci {
 
     fn input(&self) -> GivenInput {
         GivenInput::Endless(
-            "It has read all of `stdin` and asks for more. GHCi reads its code from there, too, so that has no end of its \
-             own: repl_input gives more, and its `eof` the end, with which the session ends after the evaluation.",
+            "The program has read all of `stdin` and waits for more. GHCi reads its code from the same stream, so the \
+             input has no end. Send more with repl_input; `eof` there also ends the session after the evaluation.",
         )
     }
 
@@ -143,8 +143,9 @@ impl Adapter for Ghci {
         let span = place.and_then(|place| place.rsplit_once(", ")).map(|(_, span)| span);
         let place = place.map(|place| format!(" ({place})")).unwrap_or_default();
         let note = format!(
-            "GHCi stopped it at a breakpoint{place}: it has not ended. `:continue` goes on, `:step` goes one step, `:abandon` \
-             gives it up, `:delete *` removes all breakpoints; meanwhile what is local there is in scope."
+            "GHCi stopped it at a breakpoint{place}: it has not ended. `:continue` resumes it, `:step` takes one \
+             step, `:abandon` cancels it, `:delete *` removes all breakpoints. The local names at the breakpoint are \
+             in scope."
         );
         Stopped { note, context: span.map(|span| format!("[{span}] ")) }
     }

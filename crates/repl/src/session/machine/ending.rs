@@ -83,7 +83,7 @@ impl Machine {
         let signalled = death
             .code
             .and_then(|_| self.last_word())
-            .map(|signal| (Status::Killed, format!("somebody else ended it with {}", signal_in_words(signal))));
+            .map(|signal| (Status::Killed, format!("another process ended it with {}", signal_in_words(signal))));
         match (death.code, death.signal) {
             (Some(_), _) if let Some(verdict) = signalled => verdict,
             (Some(0), _) if quit => (Status::Exited, "it was asked to quit".to_owned()),
@@ -91,9 +91,9 @@ impl Machine {
                 (Status::Exited, format!("it exited with status {code} before its first prompt"))
             }
             (Some(code), _) => (Status::Exited, format!("it exited with status {code}")),
-            (None, Some(9)) => (Status::Killed, "somebody else killed it (signal 9, SIGKILL)".to_owned()),
+            (None, Some(9)) => (Status::Killed, "another process killed it (signal 9, SIGKILL)".to_owned()),
             (None, Some(signal @ (1 | 15))) => {
-                (Status::Killed, format!("somebody else ended it with {}", signal_in_words(signal)))
+                (Status::Killed, format!("another process ended it with {}", signal_in_words(signal)))
             }
             (None, Some(signal)) => (Status::Crashed, format!("it crashed with {}", signal_in_words(signal))),
             (None, None) => (Status::Exited, "it ended for an unknown reason".to_owned()),

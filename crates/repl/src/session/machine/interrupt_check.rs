@@ -225,8 +225,8 @@ impl Machine {
         }
         if detached {
             notes.push(
-                "It did not react to the first signal, and the second only brought back the prompt: code of it that sleeps may go on. \
-                 repl_restart with replay \"definitions\" is sure to end it."
+                "It did not react to the first signal, and the second only restored the prompt: sleeping code of it \
+                 may continue. repl_restart with replay \"definitions\" ends it reliably."
                     .to_owned(),
             );
         }

@@ -107,7 +107,8 @@ impl Straggler {
     pub(super) fn describe(&self, session: &str) -> String {
         let (eval, doing) = (self.eval, self.doing);
         format!(
-            "Something of #{eval}, which was interrupted, {doing} (repl_restart {{\"session\": {session:?}, \"replay\": \"definitions\"}} ends it)"
+            "Code of #{eval}, which was interrupted, {doing} (repl_restart {{\"session\": {session:?}, \"replay\": \
+             \"definitions\"}} ends it)"
         )
     }
 

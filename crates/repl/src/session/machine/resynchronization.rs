@@ -30,7 +30,7 @@ const UNANSWERED: [Duration; 2] = [Duration::from_millis(300), Duration::from_mi
 const LISTEN: usize = 16 * 1024;
 
 /// The note when input that a program left over ran as code.
-const RAN_AS_CODE: &str = "Input that the program did not read was run as code; its output stands in `between` of the \
+const RAN_AS_CODE: &str = "Input that the program did not read was run as code; its output is in `between` of the \
                            next evaluation.";
 
 /// The reason why the session must resynchronize.
@@ -331,7 +331,7 @@ impl Machine {
     fn give_up(&mut self, now: Instant) {
         let Phase::Syncing(sync) = &mut self.phase else { return };
         if sync.why != SyncReason::Interrupt {
-            let why = "it got out of step and did not answer a barrier";
+            let why = "it lost synchronization with hob";
             return self.stop(why.to_owned(), false);
         }
         sync.stage = Stage::GaveUp;

@@ -319,7 +319,7 @@ impl Machine {
             self.cut_load = Some(eval);
         }
         if let Some(signal) = signal {
-            record.notes.push(format!("It was ended by {}, which somebody else sent.", signal_in_words(signal)));
+            record.notes.push(format!("It was ended by {} from another process.", signal_in_words(signal)));
         }
         record.verdict = verdict;
         if unread > 0 {
@@ -328,11 +328,11 @@ impl Machine {
         let dead = matches!(self.phase, Phase::Ended { .. });
         if let (Status::Killed, Some(Intent { reason, .. }), false) = (status, &self.ending, dead) {
             // The text appears in the output like an error of the program.
-            let told = told.map(|signal| format!("; `signal: {signal}` is GHCi's word for that, and no error"));
+            let told = told.map(|signal| format!("; GHCi reports this as `signal: {signal}`, which is not an error"));
             record.notes.push(format!("The session ended: {reason}{}.", told.unwrap_or_default()));
         }
         if let Some(straggler) = self.straggler.as_ref().filter(|straggler| straggler.eval != eval) {
-            record.notes.push(format!("{}; its output may stand among this one's.", straggler.describe(&self.name)));
+            record.notes.push(format!("{}; its output may be mixed with this one's.", straggler.describe(&self.name)));
         }
         if let Some(load) = self.cut_load.filter(|_| !loads) {
             record.notes.push(format!(

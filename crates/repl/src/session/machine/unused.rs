@@ -21,7 +21,7 @@ impl Machine {
         let Some(eval) = self.current() else { return };
         self.abandoned = Some(now);
         self.records.running(eval).notes.push(format!(
-            "Nobody was connected to the session for {}, so it was interrupted (`repl.idle` sets the time).",
+            "No connection used the session for {}, so it was interrupted (`repl.idle` sets the time).",
             minutes(idle)
         ));
         // An evaluation that was interrupted before, and continues, is not interrupted again.

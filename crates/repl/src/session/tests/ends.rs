@@ -34,7 +34,7 @@ async fn termination_from_outside_is_no_ordinary_end() {
         drop(over.expect("in time").expect("the session tells"));
         let ended = session.wait(Some(running), LONG, 1000).await.expect("remembered");
         assert_eq!(ended.status, Status::Interrupted, "{code}: {ended:?}");
-        assert_eq!(ended.notes, ["It was ended by signal 15 (SIGTERM), which somebody else sent."], "{code}");
+        assert_eq!(ended.notes, ["It was ended by signal 15 (SIGTERM) from another process."], "{code}");
         assert_eq!(line(&eval(&session, "1+1").await), "done | \"2\\n\" | \"\"", "{code}");
     }
     // At its prompt the REPL exits.
@@ -44,7 +44,7 @@ async fn termination_from_outside_is_no_ordinary_end() {
         tokio::time::timeout(Duration::from_secs(10), seen.wait_for(|info| !info.state.is_alive())).await.is_ok();
     let printed = session.output().read_blocking(&Default::default()).bytes();
     assert!(ended, "{:?}\n{}", session.info(), String::from_utf8_lossy(&printed));
-    assert_eq!(session.info().reason.as_deref(), Some("somebody else ended it with signal 15 (SIGTERM)"));
+    assert_eq!(session.info().reason.as_deref(), Some("another process ended it with signal 15 (SIGTERM)"));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -197,7 +197,7 @@ async fn an_evaluation_that_stops_at_a_breakpoint_has_not_ended() {
     let notes = stopped.notes.join("\n");
     assert!(notes.contains("1 more piece of the code did not run"), "{notes}");
     assert!(notes.contains("stopped it at a breakpoint (Stops.twice, ") && notes.contains(":continue"), "{notes}");
-    assert_eq!(eval(&session, "n + 1").await.stdout, "5\n", "what is local there is in scope");
+    assert_eq!(eval(&session, "n + 1").await.stdout, "5\n", "The local names at the breakpoint are in scope");
     assert_eq!(line(&eval(&session, ":continue").await), "done | \"8\\n\" | \"\"");
     // A program's own text about a breakpoint does not count.
     let said = eval(&session, "putStrLn \"Stopped in Stops.twice, Stops.hs:3:11-15\\n_result :: Int = _\"").await;

@@ -46,7 +46,7 @@ async fn ends() {
     check_end(
         "System.Posix.Signals.signalProcess System.Posix.Signals.sigKILL =<< System.Posix.Process.getProcessID",
         Status::Killed,
-        "somebody else killed it (signal 9, SIGKILL)",
+        "another process killed it (signal 9, SIGKILL)",
     )
     .await;
     // Closed below the handles, too: GHCi can no longer print anything.

@@ -112,7 +112,7 @@ async fn what_it_leaves_behind_is_told() {
     assert_eq!(report.eval.expect("it ran").status, Status::Interrupted);
     assert_eq!(session.info().state, SessionState::Uninterruptible);
     let next = eval(&session, "over.set()").await;
-    assert!(next.status == Status::Done && next.notes[0].starts_with("Something of #"), "{next:?}");
+    assert!(next.status == Status::Done && next.notes[0].starts_with("Code of #"), "{next:?}");
     until(&session, |state| state == SessionState::Idle).await;
     // This process ignores the signal.
     let code = "child = subprocess.Popen(['sh', '-c', 'trap \"\" INT; exec sleep 1000'])\ntime.sleep(0.3)\nprint('begun')\ntime.sleep(1000)";

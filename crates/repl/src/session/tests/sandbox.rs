@@ -145,7 +145,7 @@ async fn no_code_of_a_sandbox_writes_or_connects_elsewhere_and_all_other_code_do
         assert!(note(support).starts_with("In a sandbox: "));
         assert!(crate::sandboxed::trial().0);
     } else if support.is_any() {
-        assert!(note(support).contains("this kernel enforces in part"));
+        assert!(note(support).contains("this kernel only partly enforces"));
     } else {
         assert!(note(support).starts_with("NOT in a sandbox"));
         assert_eq!(left.len(), done.len());

@@ -169,7 +169,7 @@ async fn what_was_given_beforehand_ends() {
     let waiting = ghci.eval(with("getContents >>= putStr", "one\n")).await.expect("an answer");
     assert_eq!((waiting.status, waiting.stdout.as_str()), (Status::WaitingForInput, "one\n"), "{waiting:?}");
     let note = waiting.notes.last().expect("it is said");
-    assert!(note.starts_with("It has read all of `stdin` and asks for more."), "{note}");
+    assert!(note.starts_with("The program has read all of `stdin` and waits for more."), "{note}");
     ghci.input(String::new(), true).await.expect("it reads");
     let ended = ghci.wait(None, LONG, 100).await.expect("an answer");
     assert_eq!((ended.status, ended.stdout.as_str(), ended.notes.len()), (Status::Exited, "one\n", 1), "{ended:?}");

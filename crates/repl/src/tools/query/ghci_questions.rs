@@ -39,7 +39,7 @@ impl Asking {
         match args.kind {
             Question::TypeAt | Question::LocAt | Question::Uses => {
                 let Some(position) = Position::from_args(args)? else {
-                    let error = ToolError::user(format!("{} needs a place.", name(args.kind)));
+                    let error = ToolError::user(format!("{} needs a position.", name(args.kind)));
                     return Err(error.hint("Give `at`, such as \"src/Area.hs:8:15\"."));
                 };
                 self.at(args.kind, &position).await
@@ -108,8 +108,8 @@ impl Asking {
             self.ask(":set +c").await?;
             self.ask(":reload").await?;
             notes.push(
-                "Information about places is collected at each load from now on (:set +c); for that the modules were \
-                 reloaded once, and bindings made at the prompt are gone."
+                "Each load now collects position information (:set +c). For this the modules were reloaded once, and \
+                 bindings made at the prompt are gone."
                     .to_owned(),
             );
             answer = self.ask(&line).await?;
@@ -126,7 +126,7 @@ impl Asking {
                 output.notes.push(unlisted(&text));
             }
             if found.len() > MANY {
-                output.notes.push(format!("{} places; the first {MANY} are here.", found.len()));
+                output.notes.push(format!("{} places; the first {MANY} are shown.", found.len()));
                 found.truncate(MANY);
             }
             output.locations = Some(found).filter(|found| !found.is_empty());
@@ -267,8 +267,8 @@ impl Asking {
             }
             Question::Browse => error.hint("`target` is a module's name, such as Data.Map."),
             _ => error.hint(
-                "Only what is in scope can be asked about: give the full name (Module.name), or `:module +` the module \
-                 with repl_eval.",
+                "Only names in scope can be queried: give the full name (Module.name), or `:module +` the module with \
+                 repl_eval.",
             ),
         }
     }
@@ -299,7 +299,7 @@ fn read(kind: Question, target: &str, answer: &Answer) -> Option<Output> {
                 return None;
             }
             if items.len() > MANY {
-                output.notes.push(format!("{} things; the first {MANY} are here.", items.len()));
+                output.notes.push(format!("{} results; the first {MANY} are shown.", items.len()));
                 items.truncate(MANY);
             }
             output.items = Some(items);

@@ -69,7 +69,7 @@ pub(super) fn span(position: &Position, file: &str, cwd: &Path) -> Result<(Strin
     match content.and_then(|content| query::identifier_at(content, column)) {
         Some((from, to, name)) => Ok((format!("{line} {from} {line} {to}"), name)),
         None => {
-            let error = ToolError::user(format!("There is no name at line {line}, column {column} of {file}."));
+            let error = ToolError::user(format!("No name found at line {line}, column {column} of {file}."));
             Err(error.hint("Lines and columns count from 1; give `end_line` and `end_column` for an expression."))
         }
     }

@@ -150,7 +150,7 @@ fn every_kind_of_field_is_filled_in_by_keys() {
 
 
 
-            Enter goes on
+            Enter continues
             Tab next · Ctrl-S to Send · Ctrl-D refuse · Esc leave"#]],
     );
     // The date is asked for once `ship` is yes.

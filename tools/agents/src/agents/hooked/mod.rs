@@ -62,7 +62,7 @@ pub(crate) fn run(args: &[String]) -> Result<()> {
         }
     }
     if chosen.is_empty() {
-        bail!("there is no agent {names:?} with hooks");
+        bail!("unknown agent {names:?} with hooks");
     }
     let tools = setup::tests()?;
     let packages = match packages {

@@ -135,7 +135,7 @@ fn own_prompt(agent: &Agent, programs: &Programs<'_>) -> Result<String> {
     let journal = journal(&stage)?;
     let outcomes: Vec<&str> = journal.iter().filter_map(|line| line["outcome"].as_str()).collect();
     stage.stop()?;
-    if made && outcomes == ["the agent asks by itself: nobody could see it"] {
+    if made && outcomes == ["the agent itself asks: no person could see it"] {
         Ok("nobody there: its own prompt".to_owned())
     } else {
         bail!("made: {made}; {outcomes:?}")

@@ -14,7 +14,7 @@ fn a_delivered_call_is_failed_and_the_rest_is_sent_again() {
     check(
         ledger.resume(LossReason::Replaced),
         expect![[r#"
-            {"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"The hob daemon went away while it had `repl_eval`: the call may have run, wholly or in part, and its result is lost. A new daemon runs. The session `s` ended with the old one: list shows what there is. Before you repeat the call, make sure that running it twice does no harm."}],"isError":true}}
+            {"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"The connection to the hob daemon was lost during `repl_eval`: the call may have run in full or in part, and its result is lost. A new daemon is running. The session `s` ended with the old one: list shows what there is. Before you repeat the call, make sure that running it twice does no harm."}],"isError":true}}
         "#]],
     );
     expect![[r#"
@@ -121,7 +121,7 @@ fn what_the_daemon_left_unread_is_sent_again() {
     ledger.left_unread();
     ledger.record_lost_connection();
     let said = String::from_utf8(ledger.resume(LossReason::Replaced)).unwrap();
-    assert!(said.contains("again and again") && said.contains("\"mayHaveRun\":false"), "{said}");
+    assert!(said.contains("repeatedly ended") && said.contains("\"mayHaveRun\":false"), "{said}");
 }
 
 #[test]
@@ -132,7 +132,7 @@ fn without_a_daemon_every_request_hears_why() {
     check(
         ledger.give_up_all(&LossReason::Unreachable("no room; make some".into())),
         expect![[r#"
-            {"jsonrpc":"2.0","id":1,"error":{"code":-32603,"message":"hob has no daemon to ask: no room; make some","data":{"reason":"no_daemon","mayHaveRun":false}}}
+            {"jsonrpc":"2.0","id":1,"error":{"code":-32603,"message":"no hob daemon is reachable: no room; make some","data":{"reason":"no_daemon","mayHaveRun":false}}}
         "#]],
     );
     assert!(!ledger.needs_daemon());
@@ -148,5 +148,5 @@ fn a_request_that_kills_daemons_is_given_up() {
         write_outbox(&mut ledger);
     }
     ledger.record_lost_connection();
-    assert!(String::from_utf8(ledger.resume(LossReason::Replaced)).unwrap().contains("again and again"));
+    assert!(String::from_utf8(ledger.resume(LossReason::Replaced)).unwrap().contains("repeatedly ended"));
 }

@@ -40,7 +40,7 @@ fn what_the_end_interrupts_is_killed() {
     play.on(Event::Died(Death { code: Some(0), signal: None }));
     assert_eq!(
         play.machine.record(1).expect("remembered").notes,
-        ["The session ended: it was stopped; `signal: 15` is GHCi's word for that, and no error."]
+        ["The session ended: it was stopped; GHCi reports this as `signal: 15`, which is not an error."]
     );
 }
 

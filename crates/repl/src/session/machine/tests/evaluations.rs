@@ -50,7 +50,7 @@ fn the_queue_is_bounded_and_what_nobody_wants_is_dropped() {
     let mut play = Play::ready();
     play.eval("a").eval("b").eval("c").eval("d").check(expect![[r#"
         write "a\n"
-        refuse 4: 2 evaluations wait in session "main" already"#]]);
+        refuse 4: session "main" already has 2 queued evaluations, the limit"#]]);
     play.claims[1].withdrawn.store(true, Ordering::Release);
     play.eval("e").mark(6).mark(7).mark(8).check(expect![[r#"
         answer 1 with #1 done "" ""
@@ -70,7 +70,7 @@ fn what_has_not_begun_is_withdrawn_by_an_interrupt() {
         answer 8 with #2 interrupted "" ""
         interrupted 9: Withdrawn Some(2) after 0ns
         answer 1 with #1 done "" """#]]);
-    play.interrupt(Some(2)).check(expect!["refuse 9: evaluation 2 has ended (interrupted); nothing runs now"]);
+    play.interrupt(Some(2)).check(expect!["refuse 9: evaluation 2 has ended (interrupted); nothing is running"]);
     // A caller that waits for the last one means one that began.
     play.on(Event::Wait { which: EvalRef::Last, waiter: Waiter(8) }).check(expect!["answer 8 with #1 done \"\" \"\""]);
 }

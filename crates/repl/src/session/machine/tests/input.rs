@@ -62,7 +62,7 @@ fn waiting_for_input_is_told_once_and_input_ends_it() {
         write ":hob-0123456789ab-2\n"
         answer 9 with #1 done "\"x\"\n" """#]]);
     play.on(Event::Input { eval: None, text: "x\n".to_owned(), eof: false, waiter: Waiter(8) })
-        .check(expect![[r#"refuse 8: nothing runs in session "main" that could read input"#]]);
+        .check(expect![[r#"refuse 8: no evaluation is running in session "main" to read input"#]]);
 }
 
 /// Callers of queued evaluations are answered at once while the running one waits for input, whether they came before or after.

@@ -62,7 +62,7 @@ fn one_signal_and_then_patience() {
         answer 1 with #1 interrupted "cleaning\ncleaning\ncleaning\ncleaning\ncleaning\ncleaning\ncleaning\ncleaning\ncleaning\n" "Interrupted.\n"
         interrupted 9: Interrupted Some(1) after 900ms"#]]);
     assert_eq!(play.machine.state(), SessionState::Idle);
-    assert!(play.machine.record(1).expect("remembered").notes[0].contains("code of it that sleeps may go on"));
+    assert!(play.machine.record(1).expect("remembered").notes[0].contains("sleeping code of it may continue"));
 }
 
 #[test]
@@ -190,7 +190,7 @@ fn what_goes_on_behind_the_prompt_is_told_until_it_ends() {
     assert_eq!(play.machine.state(), SessionState::Uninterruptible);
     // The session accepts code nevertheless, and reports why its output may be mixed.
     play.eval("1").mark(9).quiet().check(expect![[r#"answer 2 with #2 done "" """#]]);
-    assert!(play.machine.record(2).expect("remembered").notes[0].starts_with("Something of #1"));
+    assert!(play.machine.record(2).expect("remembered").notes[0].starts_with("Code of #1"));
     play.pass(1000).rest(1.0).pass(5000).rest(0.0);
     assert_eq!(play.machine.state(), SessionState::Idle);
 }
@@ -234,7 +234,7 @@ fn another_evaluation_than_the_one_that_is_meant_is_left_alone() {
         refuse 9: evaluation 1 has ended (done); #2 runs now
         answer 3 with #3 interrupted "" ""
         interrupted 9: Withdrawn Some(3) after 0ns
-        refuse 9: session "main" does not know evaluation 7
+        refuse 9: unknown evaluation 7 in session "main"
         refuse 8: evaluation 1 has ended (done); #2 runs now"#
     ]]);
     play.pass(50).interrupt(Some(2)).quiet().check(expect!["Signal { guarded: true }"]);
