@@ -102,7 +102,6 @@ const FORBIDDEN_FUNCTIONS: &[&str] = &[
     "outside",
     "over",
     "restless",
-    "says",
     "speaks",
     "taken",
     "there",
