@@ -33,7 +33,7 @@ async fn a_newer_version_is_refused_and_left_alone() {
     drop(db);
     let error = refused(&path);
     assert_eq!(error.to_string(), "the mail store has schema version 99; this version of hob knows up to 2");
-    assert!(error.hints()[0].contains("update"), "{:?}", error.hints());
+    assert!(error.hints()[0].contains("Update hob"), "{:?}", error.hints());
 }
 
 #[tokio::test]
