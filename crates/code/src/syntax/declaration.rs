@@ -267,7 +267,7 @@ pub(super) fn extent(trail: &Trail<'_, '_>) -> Range<usize> {
     node.byte_range()
 }
 
-/// Returns the text before the body, on one line.
+/// Returns the text before the body, on one line and without comments.
 fn signature(trail: &Trail<'_, '_>, whole: &Range<usize>) -> String {
     let node = trail.node();
     // `res.contentType = res.type = function …` has the body of the last assignment.
@@ -284,7 +284,18 @@ fn signature(trail: &Trail<'_, '_>, whole: &Range<usize>) -> String {
     let before = std::iter::successors(body.and_then(|body| body.prev_sibling()), Node::prev_sibling)
         .find(|node| !node.kind().contains("comment"));
     let end = before.map(|node| node.end_byte()).or(body.map(|body| body.start_byte())).unwrap_or(whole.end);
-    let text = String::from_utf8_lossy(&trail.text[whole.start.min(end)..end]);
+    let start = whole.start.min(end);
+    let mut text = trail.text[start..end].to_vec();
+    let mut open = vec![node];
+    while let Some(next) = open.pop() {
+        if next.kind().contains("comment") || next.kind() == "haddock" {
+            text[next.start_byte().max(start) - start..next.end_byte().min(end) - start].fill(b' ');
+        } else {
+            let children = (0..next.child_count()).filter_map(|index| next.child(index));
+            open.extend(children.filter(|child| child.start_byte() < end && child.end_byte() > start));
+        }
+    }
+    let text = String::from_utf8_lossy(&text);
     let mut line = text.split_whitespace().collect::<Vec<_>>().join(" ");
     if body.is_some() {
         let bare = line.trim_end().trim_end_matches("=>").trim_end_matches(['{', ':', '=', ' ']);

@@ -15,11 +15,12 @@ fn a_string_in_a_body_is_shown_once_and_a_comment_before_it_is_no_signature() {
             "geo.py",
             "# Before.\ndef area(r):\n    \"\"\"The area.\"\"\"\n    return r\n\n# Round.\ndef round_of(r):  # How.\n    # Why.\n    return r\n",
         )
+        .write("Geo.hs", "module Geo where\n\ndata Pair = Pair\n  { left :: Int -- ^ The first.\n  , right :: Int\n  }\n")
         .write("geo.js", "// Before.\nfunction go(a) /* How. */ { // Why.\n  return a;\n}\n");
-    let said = ["area", "round_of", "go"].map(|name| {
+    let said = ["area", "round_of", "go", "Geo.hs:3"].map(|name| {
         let (answer, text) = worktree.ask("show_definition", json!({"name": name})).unwrap();
         let one = &answer["definitions"][0];
-        format!("{text}\n= {} | {}\n", one["signature"].as_str().unwrap(), one["doc"].as_str().unwrap())
+        format!("{text}\n= {} | {}\n", one["signature"].as_str().unwrap(), one["doc"].as_str().unwrap_or_default())
     });
     expect![[r#"
         geo.py:2-4 function area
@@ -39,6 +40,12 @@ fn a_string_in_a_body_is_shown_once_and_a_comment_before_it_is_no_signature() {
           return a;
         }
         = function go(a) | Before.
+        Geo.hs:3-6 struct Pair
+        data Pair = Pair
+          { left :: Int -- ^ The first.
+          , right :: Int
+          }
+        = data Pair = Pair { left :: Int , right :: Int } | 
     "#]]
     .assert_eq(&said.concat());
 }
