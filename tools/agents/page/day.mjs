@@ -48,8 +48,8 @@ export class Day {
     return spawnSync(this.hob, args, { cwd: this.root, env: this.env, encoding: "utf8" });
   }
 
-  async agent(name, program) {
-    const child = spawn("sh", [join(this.top, "agent"), "--as", name], { cwd: this.root, env: this.env, stdio: ["pipe", "pipe", "ignore"] });
+  async agent(name, program, cwd = this.root) {
+    const child = spawn("sh", [join(this.top, "agent"), "--as", name], { cwd, env: this.env, stdio: ["pipe", "pipe", "ignore"] });
     this.peers.push(child);
     const waiting = new Map();
     createInterface({ input: child.stdout }).on("line", (line) => {

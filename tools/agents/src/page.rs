@@ -1,6 +1,6 @@
 //! `cargo xtask page`: checks `hob page` in a real browser, with agents at work (`tools/agents/page/check.mjs`). Fails on any
-//! violation that axe finds, and writes a screenshot of each room and form. `cargo xtask screenshots`: takes the pictures of
-//! README and of the guide (`tools/agents/page/shots.mjs`).
+//! violation that axe finds, and writes a screenshot of each room and form. Then it plays each task of a person by keyboard
+//! (`tasks.mjs`). `cargo xtask screenshots`: takes the pictures of README and of the guide (`tools/agents/page/shots.mjs`).
 
 use std::path::Path;
 use std::process::Command;
@@ -14,7 +14,8 @@ const LIMITS: [(&str, u64); 2] = [("svg", 60_000), ("png", 150_000)];
 
 pub(crate) fn run() -> Result<()> {
     let pictures = target_dir()?.join("page");
-    if !run_script("check.mjs", &pictures)? {
+    let [is_whole, are_done] = [run_script("check.mjs", &pictures)?, run_script("tasks.mjs", &pictures)?];
+    if !is_whole || !are_done {
         bail!("the page has faults; each line above names one");
     }
     println!("page: the screenshots are in {}", pictures.display());
@@ -42,5 +43,5 @@ pub(crate) fn take_screenshots() -> Result<()> {
 fn run_script(name: &str, pictures: &Path) -> Result<bool> {
     let setup::Browser { chromium, node, scripts } = setup::browser()?;
     let hob = build(Profile::Dev, &["-p", "hob"])?.join("hob");
-    Ok(Command::new(node).arg(scripts.join(name)).arg(hob).arg(chromium).arg(pictures).status()?.success())
+    Ok(Command::new(node).arg(scripts.join(name)).arg(hob).arg(chromium).arg(pictures).arg(root()).status()?.success())
 }

@@ -139,7 +139,7 @@ pub fn browser() -> Result<Browser> {
     let (lists, scripts) = (root().join("tools/agents/page"), target_dir()?.join("tools/page"));
     let bin = python_packages("python", &root().join("tools/agents/clients/requirements.txt"))?.join("bin");
     node_packages("page", &lists, &bin, &scripts)?;
-    copy_scripts(&["check.mjs", "day.mjs", "shots.mjs"], &lists, &scripts)?;
+    copy_scripts(&["check.mjs", "day.mjs", "shots.mjs", "tasks.mjs"], &lists, &scripts)?;
     Ok(Browser { chromium, node: bin.join("node"), scripts })
 }
 

@@ -135,7 +135,7 @@ fn both_faces_show_a_day_as_the_status_does() {
     day.agree("a question");
     let questions = day.browser.get("questions");
     let (_, link) = questions.split_once("href=\"question?id=").unwrap();
-    let form = day.browser.get(&format!("question?id={}", link.split_once('"').unwrap().0));
+    let form = day.browser.get(&format!("question?id={}", link.split_once('#').unwrap().0));
     let sent = day.browser.post(&form, &[("f0", "no"), ("action", "send")]);
     assert_eq!(sent.status, 303, "{}", sent.body);
     assert_eq!(cara.call("ask_wait", json!({})).structured["confirmed"], false);

@@ -89,7 +89,7 @@ impl Frame<'_> {
         };
         let here = self.route.room();
         let link = |room: Room| {
-            let link = el("a").route("href", &Route::Room(room)).id(&format!("room-{}", room.name()));
+            let link = el("a").page(&Route::Room(room)).id(&format!("room-{}", room.name()));
             let link = if room == here { link.attr("aria-current", "page") } else { link };
             let number = match count(room) {
                 0 => Html::default(),
@@ -104,7 +104,7 @@ impl Frame<'_> {
 }
 
 fn skip_link() -> Html {
-    el("a").class("skip").route("href", &Route::Content).line("Skip to the content")
+    el("a").class("skip").route("href", &Route::Content(None)).line("Skip to the content")
 }
 
 /// Draws a refusal. It needs no other file, because its reader may have none of them.

@@ -48,7 +48,7 @@ pub(super) fn notice(content: &str) -> Html {
 
 /// Draws a link. Its id stays the same as long as its row does.
 pub(super) fn link(route: &Route, id: &str, text: &str) -> Html {
-    el("a").route("href", route).id(id).line(text)
+    el("a").page(route).id(id).line(text)
 }
 
 /// Escapes a text; line feeds and tabs stay. A long text is cut, with a note of its length.
@@ -158,6 +158,11 @@ impl Element {
     pub(super) fn route(mut self, name: &'static str, route: &Route) -> Element {
         self.html.push_str(&format!(" {name}=\"{}\"", typed(&route.url()).0));
         self
+    }
+
+    /// Adds the address of a page. Its content gets the focus there, so that the next Tab skips the navigation.
+    pub(super) fn page(self, route: &Route) -> Element {
+        self.route("href", &Route::Content(Some(Box::new(route.clone()))))
     }
 
     /// Ends the element with these children.

@@ -18,8 +18,10 @@ pub(super) enum Route {
     Picture(String, usize),
     /// The stream of changes of a route.
     Live(Box<Route>),
-    /// The content of the present page, for the link that skips the navigation.
-    Content,
+    /// The content of a page, or of the present one.
+    Content(Option<Box<Route>>),
+    /// The form on the present page in which the person writes a message.
+    Writing,
     /// The receiver of forms.
     Act,
     Style,
@@ -41,7 +43,8 @@ impl Route {
             Route::Thread(id) => format!("thread?id={}", encoded(id)),
             Route::Picture(id, number) => format!("picture?id={}&number={number}", encoded(id)),
             Route::Live(route) => format!("live?of={}", encoded(&route.url())),
-            Route::Content => "#main".to_owned(),
+            Route::Content(page) => format!("{}#main", page.as_ref().map(|page| page.url()).unwrap_or_default()),
+            Route::Writing => "#write-text".to_owned(),
             Route::Act => "act".to_owned(),
             Route::Style => "page.css".to_owned(),
             Route::Script => "page.js".to_owned(),

@@ -101,7 +101,16 @@ pub(super) fn document(site: &Site, route: &Route, loaded: &Loaded, filled: Opti
         refusal: site.refusal.as_deref(),
         outcome: outcome.as_deref(),
     };
-    let still = match loaded {
+    let form = match loaded {
+        Loaded::Unsent(letter, why) => write::form(&view, route, Some((letter, why))),
+        _ => write::form(&view, route, None),
+    };
+    let to_form = match form.as_str() {
+        "" => Html::default(),
+        _ => el("p").with([el("a").route("href", &Route::Writing).line("Write a message")]),
+    };
+    let before = [filter(route), to_form].into_iter().collect();
+    let after = match loaded {
         Loaded::Question(value) if value["open"] == true => match Question::deserialize(value) {
             Ok(question) => {
                 let draft = filled.map_or_else(|| defaults(&question), |filled| filled.draft.clone());
@@ -109,10 +118,9 @@ pub(super) fn document(site: &Site, route: &Route, loaded: &Loaded, filled: Opti
             }
             Err(error) => line(&format!("This question cannot be shown: {error}")),
         },
-        Loaded::Unsent(letter, why) => write::form(&view, route, Some((letter, why))),
-        _ => write::form(&view, route, None),
+        _ => form,
     };
-    frame.document(&view, filter(route), region(&view, route, loaded), still)
+    frame.document(&view, before, region(&view, route, loaded), after)
 }
 
 /// Draws the form that shows only rows with a text.

@@ -54,14 +54,14 @@ pub(super) fn form(view: &View<'_>, route: &Route, unsent: Option<(&Letter, &str
         ),
         el("datalist").id("write-names").all(names.map(|name| el("option").attr("value", name).line(name))),
         field(
-            "write-text",
-            "Text",
-            el("textarea").id("write-text").attr("name", "text").attr("rows", "4").with([typed(&letter.text)]),
-        ),
-        field(
             "write-priority",
             "Priority",
             el("select").id("write-priority").attr("name", "priority").all(PRIORITIES.map(priority)),
+        ),
+        field(
+            "write-text",
+            "Text",
+            el("textarea").id("write-text").attr("name", "text").attr("rows", "4").with([typed(&letter.text)]),
         ),
         send,
     ];

@@ -50,7 +50,7 @@ fn measure(bench: &Bench) -> Result<Vec<Figure>> {
     top.press(&["3", "Enter"])?;
     let rows = page.get("sessions")?;
     let (_, address) = rows.split_once("session?id=").context("the session is listed")?;
-    let address = format!("session?id={}", address.split('"').next().unwrap_or_default());
+    let address = format!("session?id={}", address.split('#').next().unwrap_or_default());
     let session = page.follow(&address)?;
     let code = format!(
         "head -c {} /dev/zero | tr '\\0' x | fold -w 99; echo; echo mark-of-output",

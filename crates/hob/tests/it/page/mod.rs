@@ -189,9 +189,16 @@ fn a_question_is_answered_without_scripts() {
     }
     assert_eq!(project.run(["questions", "--json"]).stdout.matches("\"open\": true").count(), 1);
 
+    let both = browser.post(&page, &[("f4", "0"), ("o4", "Cee"), ("action", "send")]);
+    assert!(both.status == 422 && both.body.contains("keep one of them"), "{}", both.body);
+
+    // Fields that are not asked and numbers beyond the options are no values.
     let right = [
         ("f0", "yes"),
         ("f1", "2026-12-01"),
+        ("f2", "not asked"),
+        ("f4", "-1"),
+        ("f5", "7"),
         ("f3", "3"),
         ("o4", "Cee"),
         ("f4", "other"),
@@ -259,7 +266,7 @@ fn a_session_is_interrupted_and_stopped() {
     let mut changes = browser.follow("sessions");
     let running = change(&mut changes, "Interrupt long");
     let page = running["parts"]["live"].as_str().unwrap();
-    let session = page.split_once("href=\"session?id=").unwrap().1.split_once('"').unwrap().0.to_owned();
+    let session = page.split_once("href=\"session?id=").unwrap().1.split_once('#').unwrap().0.to_owned();
     until("the output is shown", || {
         browser.get(&format!("session?id={session}")).contains("from the first byte").then_some(())
     });
@@ -282,7 +289,7 @@ fn messages_are_read_and_written_without_scripts() {
     let id = ann.call("send_message", json!({"to": "user", "content": "Which port?"})).structured["message_id"].clone();
     let browser = Browser::open(&project);
     let thread = format!("thread?id={}", id.as_str().unwrap());
-    until("the need is listed", || browser.get("now").contains(&format!("href=\"{thread}\"")).then_some(()));
+    until("the need is listed", || browser.get("now").contains(&format!("href=\"{thread}#main\"")).then_some(()));
     let page = browser.get(&thread);
     until("it was read by opening it", || browser.get("mail").contains("user (read)").then_some(()));
     assert!(!browser.get("mail?find=nowhere").contains("Which port?</a>"));

@@ -34,11 +34,19 @@ fn a_link_is_for_one_browser() {
     assert_refused(&browser.send("GET", "/", &[], ""), 404, again);
     assert_refused(&browser.send("GET", "/now", &[], ""), 404, again);
     assert_refused(&browser.send("GET", &format!("{}now", browser.folder), &[], ""), 403, again);
-    assert_refused(&browser.send("GET", &format!("{}open?token=0", browser.folder), &[], ""), 403, again);
+    for token in ["0", "", &path[path.len() - 31..], &format!("0{}", &path[path.len() - 32..])] {
+        assert_refused(&browser.send("GET", &format!("{}open?token={token}", browser.folder), &[], ""), 403, again);
+    }
     let opened = browser.send("GET", &path, &[], "");
     assert_eq!(opened.status, 303);
-    assert!(opened.head.contains("; HttpOnly; SameSite=Strict"), "{}", opened.head);
+    let rights = format!("; Path={}; HttpOnly; SameSite=Strict", browser.folder);
+    assert!(opened.head.contains(&rights), "{}", opened.head);
     assert_refused(&browser.send("GET", &path, &[], ""), 403, again);
+    let cookie = opened.head.lines().find_map(|line| line.strip_prefix("set-cookie: ")).unwrap().split(';').next();
+    let cookie = format!("Cookie: a=b; {}", cookie.unwrap());
+    assert_eq!(browser.send("GET", &path, &[&cookie], "").status, 303, "the browser that used it may come back");
+    assert_eq!(browser.send("GET", &format!("{}now", browser.folder), &[&cookie], "").status, 200);
+    assert_refused(&browser.send("GET", &browser.folder, &["Cookie: hob-page=0"], ""), 403, again);
     // A link on another page leads here: the browser withholds the cookie, and the page itself asks again.
     let led = browser.send("GET", &browser.folder, &["Sec-Fetch-Site: cross-site"], "");
     assert!(led.status == 200 && led.body.contains("http-equiv=\"refresh\""), "{}", led.body);
@@ -53,9 +61,18 @@ fn other_hosts_origins_and_forms_are_refused() {
     let browser = Browser::open(&project);
     let now = format!("{}now", browser.folder);
     assert_headers(&browser.send("GET", &now, &[&browser.cookie], ""));
-    for host in ["evil.example", "127.0.0.1.evil.example", "192.168.1.5:8080", "0.0.0.0"] {
-        let reply = browser.send_raw("GET", &now, &[&format!("Host: {host}"), &browser.cookie], "");
+    let others =
+        ["evil.example", "localhost.evil.example:80", "192.168.1.5:8080", "0.0.0.0:80", "", "127.0.0.1.evil.example"];
+    let mut lines: Vec<Vec<String>> = others.map(|host| vec![format!("Host: {host}")]).to_vec();
+    lines.extend([vec![], vec!["Host: 127.0.0.1".to_owned(); 2]]);
+    for host in lines {
+        let lines: Vec<&str> = host.iter().map(String::as_str).chain([&*browser.cookie]).collect();
+        let reply = browser.send_raw("GET", &now, &lines, "");
         assert_refused(&reply, 403, "The page is served on this machine only");
+    }
+    for host in ["localhost:1", "127.1.2.3:80", "[::1]:80", "LOCALHOST"] {
+        let reply = browser.send_raw("GET", &now, &[&format!("Host: {host}"), &browser.cookie], "");
+        assert_eq!(reply.status, 200, "{host}");
     }
     assert_refused(
         &browser.send("GET", &now, &[&browser.cookie, "Origin: http://evil.example"], ""),
@@ -75,10 +92,14 @@ fn other_hosts_origins_and_forms_are_refused() {
     let own = format!("Origin: http://{}", browser.address);
     let post = |lines: &[&str], token: &str| browser.send("POST", &act, lines, &body(token));
     let cookie = browser.cookie.as_str();
-    for origin in ["http://evil.example", "null", "http://127.0.0.1:1", "https://127.0.0.1"] {
+    let (port, same_site) = (browser.address.rsplit_once(':').unwrap().1, "Sec-Fetch-Site: same-origin");
+    let (by_name, by_tls) = (format!("http://localhost:{port}"), format!("https://{}", browser.address));
+    for origin in ["http://evil.example", "null", "http://127.0.0.1:1", &by_name, &by_tls] {
         assert_refused(&post(&[cookie, &format!("Origin: {origin}")], &token), 403, "Nothing was done");
     }
     assert_refused(&post(&[cookie], &token), 403, "Nothing was done");
+    assert_refused(&post(&[cookie, &own, &own], &token), 403, "Nothing was done");
+    assert_refused(&post(&[cookie, "Origin: null", "Sec-Fetch-Site: cross-site"], &token), 403, "Nothing was done");
     assert_refused(&post(&[&own], &token), 403, "Run `hob page` again");
     assert_refused(&post(&[cookie, &own], "0"), 403, "reload the page");
     assert_refused(&post(&[cookie, &own], ""), 403, "reload the page");
@@ -96,7 +117,8 @@ fn other_hosts_origins_and_forms_are_refused() {
     let _ = BufReader::new(stream).read_line(&mut first);
     assert!(first.is_empty() || first.starts_with("HTTP/1.1 413"), "{first}");
     assert!(project.run(["questions", "--json"]).stdout.contains("\"open\": true"));
-    assert_eq!(post(&[cookie, &own], &token).status, 303);
+    // A form without a referrer has this origin; only the browser can write the second line.
+    assert_eq!(post(&[cookie, "Origin: null", same_site], &token).status, 303);
 }
 
 #[test]

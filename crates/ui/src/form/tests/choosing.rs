@@ -12,25 +12,6 @@ use crate::terminal::Key;
 #[test]
 fn a_dangerous_confirmation_takes_a_whole_word() {
     let mut yes = state(confirmation());
-    check_picture(
-        &yes,
-        (60, 14),
-        &expect![[r#"
-        DANGEROUS
-        Delete the branch release-1?
-        q_7k2mx  12 s ago, 24 h left, from alice in /src/shop
-        │ It has 3 commits that main lacks.
-
-        ▸ Do it?
-          ▏
-
-          Note (optional)
-
-          [ Send ]
-
-        Type yes or no, then Enter
-        Tab next · Ctrl-S to Send · Ctrl-D refuse · Esc leave"#]],
-    );
     assert_eq!(press(&mut yes, "yes⏎"), Step::Stay);
     check_picture(
         &yes,
@@ -58,6 +39,9 @@ fn a_dangerous_confirmation_takes_a_whole_word() {
         assert_eq!(press(&mut state, &format!("{keys}⏎⏎⏎")), Step::Stay, "{keys}");
         assert_eq!(state.focus, Focus::Field(0), "{keys}");
     }
+    let mut agreeing = confirmation();
+    agreeing["fields"][0]["default"] = true.into();
+    assert!(state(agreeing).values().is_empty(), "a dangerous yes is not filled in beforehand");
     let mut no = state(confirmation());
     // A note is one Tab away.
     assert_eq!(values(press(&mut no, "no⏎⇤not today⏎⏎")), (json!({"confirm": false}), Some("not today".to_owned())));

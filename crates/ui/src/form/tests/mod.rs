@@ -108,51 +108,6 @@ fn every_kind() -> Value {
 #[test]
 fn every_kind_of_field_is_filled_in_by_keys() {
     let mut state = state(every_kind());
-    check_picture(
-        &state,
-        (60, 40),
-        &expect![[r#"
-            The release
-            q_2  3 min ago, 7 days left, from /src/shop
-
-              Read this first.
-              It is long.
-
-            ▸ name *
-              ▏
-
-              why
-              For the log.
-              ▏
-
-              copies (a whole number)
-              ▏3
-
-              share (a number)
-              ▏
-
-              ship
-              ( ) yes   ( ) no
-
-              where
-              ( ) Europe
-              ( ) us
-                  Slow.
-              ( ) another:
-
-              with
-              [x] docs
-              [ ] source
-
-              Note (optional)
-
-              [ Send ]
-
-
-
-            Enter continues
-            Tab next · Ctrl-S to Send · Ctrl-D refuse · Esc leave"#]],
-    );
     // The date is asked for once `ship` is yes.
     let step = press(&mut state, "hob⏎because\u{b}⏎of it⇥⌫4⏎0.5⏎←⏎↓⏎→⏎2026-11-25⏎⏎");
     assert_eq!(
@@ -210,21 +165,6 @@ fn every_kind_of_field_is_filled_in_by_keys() {
             Enter sends  ↑ more: PgUp
             Tab next · Ctrl-S to Send · Ctrl-D refuse · Esc leave"#]],
     );
-    // On a small terminal the focused element stays visible.
-    state.focus = Focus::Field(6);
-    check_picture(
-        &state,
-        (30, 8),
-        &expect![[r#"
-            The release
-            ▸ where
-              ( ) Europe
-            › (•) us
-                  Slow.
-              ( ) another:
-            ↑↓ more: PgUp, PgDn
-            Tab ^S ^D Esc"#]],
-    );
 }
 
 #[test]
@@ -243,25 +183,7 @@ fn an_answer_that_was_not_taken_stays_and_says_why() {
     let mut state = state(every_kind());
     press(&mut state, "hob⇥⇥⌫many^s⏎");
     state.refuse(Some("copies".to_owned()), "a whole number is needed".to_owned());
-    check_picture(
-        &state,
-        (50, 14),
-        &expect![[r#"
-            The release
-
-              name *
-              ▏hob
-
-              why
-              For the log.
-              ▏
-
-            ▸ copies (a whole number)
-              ▏many
-              a whole number is needed
-            copies: a whole number is needed
-            Tab · ^S to Send · ^D refuse · Esc"#]],
-    );
+    assert_eq!(state.focus, Focus::Field(3));
     assert_eq!(values(press(&mut state, "⌫⌫⌫⌫5^s⏎")).0["copies"], json!(5));
     state.refuse(None, "the disk is full".to_owned());
     state.focus = Focus::Send;

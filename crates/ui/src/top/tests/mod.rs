@@ -188,47 +188,6 @@ fn a_narrow_screen_leaves_out_the_less_telling_columns() {
 }
 
 #[test]
-fn each_room_has_its_rows() {
-    let mut state = state(rooms());
-    press(&mut state, "3");
-    check(
-        &state,
-        80,
-        &expect![[r#"
-             Now 2  Agents 2  Sessions 1  Mail 1  Questions 1  Activity  Work  Nodes
-            session        state          for     evaluates                memory   profile
-            main           running        7 min   #7 forever (pure ())     212 MiB  ghci
-
-            1 working · 1 waits for you · 1 stuck or crashed
-        "#]],
-    );
-    press(&mut state, "4");
-    check(
-        &state,
-        80,
-        &expect![[r#"
-         Now 2  Agents 2  Sessions 1  Mail 1  Questions 1  Activity  Work  Nodes
-        from         to                 text                            priority age
-        bob          ann (waiting)      The tests pass. Merge?          high     5 s
-
-        1 working · 1 waits for you · 1 stuck or crashed
-    "#]],
-    );
-    press(&mut state, "5");
-    check(
-        &state,
-        80,
-        &expect![[r#"
-             Now 2  Agents 2  Sessions 1  Mail 1  Questions 1  Activity  Work  Nodes
-            agent          question                             asked   left    danger
-            ann            Delete the branch?                   30 s    10 min  normal
-
-            1 working · 1 waits for you · 1 stuck or crashed
-        "#]],
-    );
-}
-
-#[test]
 fn one_key_acts_on_the_chosen_row() {
     let mut state = state(rooms());
     assert_eq!(press(&mut state, "Enter"), [Action::Answer { question: "q_1".to_owned() }]);
@@ -254,35 +213,6 @@ fn a_face_that_an_agent_started_does_not_answer() {
     assert!(matches!(state.mode, Mode::Detail(_) | Mode::List), "{:?}", state.mode);
     press(&mut state, "Esc 5 a");
     assert_eq!(state.notice.as_deref(), Some("this was started by Claude Code"));
-}
-
-#[test]
-fn a_message_is_written_and_kept_until_it_is_sent() {
-    let mut state = state(rooms());
-    press(&mut state, "2 Down w");
-    type_text(&mut state, "Stop, please.");
-    check(
-        &state,
-        60,
-        &expect![[r#"
-             Now  Agents  Sess  Mail  Ques  Acti  Work  Node
-            Priority normal. Agents read it as your own word.
-            To: bob
-
-            Stop, please.
-
-            1 working · 1 waits for you · 1 stuck or crashed
-        "#]],
-    );
-    assert_eq!(press(&mut state, "Esc q"), [Action::Quit]);
-    press(&mut state, "w ^P");
-    let [Action::Write(letter)] = &press(&mut state, "^S")[..] else { panic!("nothing was sent") };
-    assert_eq!((&*letter.to, &*letter.text, &*letter.priority), ("bob", "Stop, please.", "high"));
-    update(&mut state, Event::Sent("Sent to bob.".to_owned()));
-    // Mail between agents is answered by a new message to its author; an empty one is not sent.
-    assert_eq!(press(&mut state, "4 r ^S"), []);
-    let Mode::Write(writing) = &state.mode else { panic!("{:?}", state.mode) };
-    assert_eq!((writing.to.text(), writing.text.text(), writing.is_answer()), ("bob", "", false));
 }
 
 #[test]
