@@ -105,5 +105,5 @@ pub(crate) async fn check_started(
 /// Returns the note for callers that did not choose a profile: code in another language than the session's is the most common first error.
 fn new_session_note(info: &SessionInfo) -> String {
     let why = info.fallback.as_ref().map_or(String::new(), |why| format!(", {why}"));
-    format!("The session is new, of profile `{}`{why}; `profile` with another `session` starts another.", info.profile)
+    format!("The session is new, of profile {}{why}; `profile` with another `session` starts another.", info.profile)
 }

@@ -116,7 +116,7 @@ async fn a_profile_that_no_file_spoke_for_says_why_it_was_chosen() {
     fixture.check("repl_eval", json!({"code": "6 * 7"}), expect![[r#"
         42
         [main #1: done, N ms]
-        The session is new, of profile `python`, because hob has no REPL for a project with Cargo.toml; `profile` with another `session` starts another."#]]).await;
+        The session is new, of profile python, because hob has no REPL for a project with Cargo.toml; `profile` with another `session` starts another."#]]).await;
     let (text, _) = fixture.call("repl_start", json!({"session": "second"})).await;
     assert!(
         text.ends_with(

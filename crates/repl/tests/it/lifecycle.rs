@@ -85,13 +85,6 @@ async fn a_session_from_start_to_end() {
         .check(
             "repl_input",
             json!({"text": "hello\n"}),
-            expect![[r#"[main #4: 6 bytes given; repl_wait {"eval": 4} continues to wait]"#]],
-        )
-        .await;
-    fixture
-        .check(
-            "repl_wait",
-            json!({}),
             expect![[r#"
         "hello"
         [main #4: done, N ms]"#]],

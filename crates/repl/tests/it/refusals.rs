@@ -118,13 +118,13 @@ async fn who_did_not_choose_is_told_once_what_it_got() {
     let package = Package::new();
     let eval = json!({"session": "one", "code": "1+1", "wait_ms": 50_000});
     let (first, _) = package.call("repl_eval", eval.clone()).await;
-    assert!(first.starts_with("2\n") && first.contains("The session is new, of profile `cabal`"), "{first}");
+    assert!(first.starts_with("2\n") && first.contains("The session is new, of profile cabal"), "{first}");
     let (second, _) = package.call("repl_eval", eval).await;
     assert!(second.starts_with("2\n") && !second.contains("is new"), "{second}");
     package.write("src/Area.hs", "module Area where\narea = 1 +\n");
     let (missed, _) =
         package.call("repl_eval", json!({"session": "two", "code": "Prelude.length \"ab\"", "wait_ms": 50_000})).await;
-    let said = "The session is new, of profile `cabal`; `profile` with another `session` starts another.\n\
+    let said = "The session is new, of profile cabal; `profile` with another `session` starts another.\n\
                 The last load failed: src/Area.hs:";
     let next = "Correct that, and repl_reload {\"session\": \"two\"} loads it; repl_diagnostics {\"session\": \"two\"} has \
                 every message.";

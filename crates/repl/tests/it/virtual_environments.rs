@@ -65,7 +65,7 @@ async fn a_dependency_in_a_venv_is_imported_in_the_first_evaluation() {
     make(&fixture);
     let (notes, _) = first(&fixture).await;
     expect![[r#"
-        The session is new, of profile `python`; `profile` with another `session` starts another.
+        The session is new, of profile python; `profile` with another `session` starts another.
         Python is that of .venv."#]]
     .assert_eq(&notes);
     // Child processes find the environment, too.
@@ -189,7 +189,7 @@ async fn a_venv_that_came_with_the_checkout_is_not_run_by_itself() {
             expect![[r#"
                 42
                 [main #1: done, N ms]
-                The session is new, of profile `python`; `profile` with another `session` starts another.
+                The session is new, of profile python; `profile` with another `session` starts another.
                 .venv is not used automatically: git tracks it, so it came with the repository. If you know what it holds, repl_start with `command` [".venv/bin/python"] runs it; a profile with that command in hob.toml does so once `hob trust` has granted it."#]],
         )
         .await;

@@ -183,12 +183,17 @@ impl Eval {
                 break;
             }
             if let Some(keyboard) = typed.as_mut().filter(|_| waits_for_input) {
+                if let Some(printed) = &mut printed {
+                    printed.ask(result["structuredContent"]["stderr"].as_str().unwrap_or_default());
+                }
                 // The prompt of a program leaves the cursor in the middle of a line.
                 keyboard.begin(printed.as_ref().is_some_and(|printed| printed.is_in_a_line()));
+                keyboard.hide(asks_for_secret(&result["structuredContent"]));
                 match keyboard.line(SLICE)? {
                     Line::None => {}
                     Line::End => typed = None,
                     Line::Typed(line) => {
+                        keyboard.hide(false);
                         let answer = call(control, "repl_input", with_text(&of, line))?;
                         if answer["isError"] == true {
                             terminal::note(in_commands(text(&answer)));
@@ -269,7 +274,7 @@ impl Eval {
             ));
             terminal::note(heading("[this evaluation]"));
         }
-        let (stderr, exception) = (text("stderr"), text("exception"));
+        let (stderr, exception) = (printed.rest(text("stderr")), text("exception"));
         let value = evaluation["value"].as_str();
         // Piped data stays unchanged: nothing is appended to it.
         let goes_on = value.is_some() || std::io::stdout().is_terminal();
@@ -367,8 +372,17 @@ fn with(evaluation: &Value, wait: Duration) -> Value {
 
 fn with_text(evaluation: &Value, text: String) -> Value {
     let mut arguments = evaluation.clone();
+    arguments["wait_ms"] = 0.into();
     arguments["text"] = text.into();
     arguments
+}
+
+/// Returns true if the output ends with a question for a password.
+fn asks_for_secret(evaluation: &Value) -> bool {
+    ["stdout", "stderr"].iter().filter_map(|stream| evaluation[stream].as_str()).any(|output| {
+        let question = output.rsplit('\n').next().unwrap_or_default().to_lowercase();
+        question.trim_end().ends_with(':') && ["password", "passphrase"].iter().any(|word| question.contains(word))
+    })
 }
 
 fn millis(time: Duration) -> u64 {
