@@ -224,6 +224,7 @@ const BUILTIN: [(&str, &str); 11] = [
     ("cabal", include_str!("builtin/cabal.toml")),
     ("gdb", include_str!("builtin/gdb.toml")),
     ("ghci", include_str!("builtin/ghci.toml")),
+    ("lua", include_str!("builtin/lua.toml")),
     ("node", include_str!("builtin/node.toml")),
     ("python", include_str!("builtin/python.toml")),
     ("r", include_str!("builtin/r.toml")),

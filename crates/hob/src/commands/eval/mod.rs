@@ -35,7 +35,7 @@ pub(crate) struct Eval {
     /// The session [default: the session of this worktree]
     #[arg(long, value_name = "NAME")]
     session: Option<String>,
-    /// The profile for a new session: ghci, cabal, stack, python, node, bash, sqlite3, ruby, r, gdb, terminal, or one of your own
+    /// The profile for a new session: ghci, cabal, stack, python, node, bash, sqlite3, lua, ruby, r, gdb, terminal, or one of your own
     #[arg(long, value_name = "NAME")]
     profile: Option<String>,
     /// Return after this many seconds, even if the evaluation still runs [default: wait until it has ended]
