@@ -219,7 +219,7 @@ pub struct Profiles {
     granted: Option<Granted>,
 }
 
-const BUILTIN: [(&str, &str); 11] = [
+const BUILTIN: [(&str, &str); 12] = [
     ("bash", include_str!("builtin/bash.toml")),
     ("cabal", include_str!("builtin/cabal.toml")),
     ("gdb", include_str!("builtin/gdb.toml")),
