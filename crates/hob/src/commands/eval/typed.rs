@@ -50,13 +50,14 @@ impl Typed {
     pub(super) fn hide(&mut self, hides: bool) {
         let stdin = std::io::stdin();
         // A failure leaves the terminal as it is.
-        if let (true, None, Ok(shown)) = (hides, &self.shown, tcgetattr(&stdin)) {
+        if let Some(shown) = self.shown.take() {
+            let _ = tcsetattr(&stdin, OptionalActions::Now, &shown);
+        }
+        if let (true, Ok(shown)) = (hides, tcgetattr(&stdin)) {
             let mut hidden = shown.clone();
             hidden.local_modes.remove(LocalModes::ECHO);
             let _ = tcsetattr(&stdin, OptionalActions::Now, &hidden);
             self.shown = Some(shown);
-        } else if let (false, Some(shown)) = (hides, self.shown.take()) {
-            let _ = tcsetattr(&stdin, OptionalActions::Now, &shown);
         }
     }
 
