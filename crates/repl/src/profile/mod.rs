@@ -494,7 +494,7 @@ mod tests {
             Or name another `profile`."#]]
         .assert_eq(&format!("{error}\n{}", error.hints().join("\n")));
         expect![[
-            r#"unknown profile "perl"; available: bash, cabal, gdb, ghci, node, python, r, ruby, sqlite3, stack, terminal"#
+            r#"unknown profile "perl"; available: bash, cabal, gdb, ghci, lua, node, python, r, ruby, sqlite3, stack, terminal"#
         ]]
         .assert_eq(&profiles.get("perl").expect_err("unknown").to_string());
     }

@@ -42,7 +42,7 @@ async fn wrong_use_says_what_to_do() {
             "repl_start",
             json!({"profile": "perl"}),
             expect![[r#"
-        error: Unknown profile "perl"; available: bash, cabal, gdb, ghci, node, python, r, ruby, sqlite3, stack, terminal.
+        error: Unknown profile "perl"; available: bash, cabal, gdb, ghci, lua, node, python, r, ruby, sqlite3, stack, terminal.
         Name one of those in `profile`, or leave it out."#]],
         )
         .await;
