@@ -102,6 +102,11 @@ pub(crate) fn note(text: impl AsRef<str>) {
     let _ = writeln!(std::io::stderr().lock(), "{}", harmless(text.as_ref()));
 }
 
+/// Writes an escaped question to stderr, after which the answer is typed.
+pub(crate) fn ask(text: &str) {
+    let _ = write!(std::io::stderr().lock(), "{}", harmless(text));
+}
+
 /// Writes a failure to stderr: the message, then the hints.
 pub(crate) fn report(failure: &Failure) {
     let label = paint_for(std::io::stderr().is_terminal(), "error:", Style::Red);

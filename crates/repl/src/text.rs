@@ -210,13 +210,14 @@ fn block(text: &mut String, heading: Option<&str>, body: &str) {
     text.push('\n');
 }
 
-/// Returns true if a line of standard error ends with the first line of the exception.
+/// Returns true if a line of standard error ends with the first line of the exception, before its properties in Node.
 fn shows(stderr: &str, exception: &str) -> bool {
     let first = exception.lines().next().unwrap_or_default();
     // The output has no escape sequences.
     let plain = strip_escapes(first.as_bytes());
     let plain = String::from_utf8_lossy(&plain);
-    stderr.lines().any(|line| line.ends_with(first) || line.ends_with(&*plain))
+    let mut lines = stderr.lines().map(|line| line.strip_suffix(" {").unwrap_or(line));
+    lines.any(|line| line.ends_with(first) || line.ends_with(&*plain))
 }
 
 /// Removes GHCi's message about an interrupt, which the status reports too.
@@ -302,6 +303,15 @@ mod tests {
             EvalResult { exception: Some("ValueError: \u{1b}[31mred".into()), ..result("", "ValueError: red\n") },
             expect![[r#"
                 ValueError: red
+                [main #3: done, 2.3 ms]"#]],
+        );
+        // Node prints the properties of an error after its message.
+        check(
+            EvalResult { exception: Some("TypeError: no".into()), ..result("", "TypeError: no {\n  code: 1\n}\n") },
+            expect![[r#"
+                TypeError: no {
+                  code: 1
+                }
                 [main #3: done, 2.3 ms]"#]],
         );
         check(

@@ -53,6 +53,31 @@ fn what_a_dead_daemon_s_sessions_printed_stays_readable() {
     assert!(!read.is_error && read.text.contains("printed before the crash"), "{read:#?}");
 }
 
+#[test]
+fn a_dead_daemon_s_terminal_has_ended_and_its_output_is_readable() {
+    let project = fresh();
+    project.run(["call", "repl_start", "--profile", "terminal"]).ok();
+    project.run(["call", "repl_eval", "--code", "echo $((40 + 2)) before", "--wait-ms", "50000"]).ok();
+    project.run(["call", "repl_input", "--text", "sleep 1000<Enter>", "--wait-ms", "0"]).ok();
+    until("the output on disk", || project.run(["call", "repl_read"]).ok().contains("sleep 1000").then_some(()));
+    let daemon = project.daemon_pid().expect("a daemon after a call");
+    kill_hard(daemon);
+    until("the terminal's programs to end", || {
+        let left = project.processes().into_iter().any(|process| process.command.contains("sleep 1000"));
+        (!is_alive(daemon) && !left).then_some(())
+    });
+    let listed = project.run(["call", "repl_list"]).ok();
+    assert!(listed.starts_with("No sessions.") && listed.contains("main: ended with an earlier daemon"), "{listed}");
+    assert!(project.run(["call", "repl_read"]).ok().contains("42 before"));
+    let screen = project.run(["call", "repl_read", "--screen"]);
+    assert!(screen.stderr.contains("Session \"main\" ended with its daemon, and its screen too."), "{screen:?}");
+    let waited = project.run(["call", "repl_wait", "--eval", "2"]);
+    assert!(waited.stderr.contains("ran under an earlier daemon; it may not have ended"), "{waited:?}");
+    let next = project.run(["eval", "echo next"]);
+    assert!(next.stdout.contains("next") && !next.stdout.contains("42 before"), "{next:?}");
+    assert!(next.stderr.contains("ended with its daemon: what it had defined is gone"), "{next:?}");
+}
+
 /// A read-only call is simply repeated, without a warning.
 #[test]
 fn a_reading_call_of_a_dead_daemon_is_answered_by_the_next() {

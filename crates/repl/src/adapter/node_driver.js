@@ -193,7 +193,7 @@ function failed(error) {
   if (error?.name === 'SyntaxError' && place) {
     const [, where, line, code, before, caret] = place;
     report.syntax = { line: +line, column: caret ? before.length + 1 : undefined, message: cut(error.message) };
-    text = caret ? `${where}\n${code}\n${before}^\n${error}` : `${where}\n${error}`;
+    text = caret ? `${where}\n${code}\n${before}^\n${headline(error)}` : `${where}\n${headline(error)}`;
   }
   write(copies[1], `${text}\n`);
   return report;
@@ -233,7 +233,7 @@ function load(file) {
 }
 
 function evaluate(code, number) {
-  const run = { number, waits: new Set(), report: null, uncaught: null };
+  const run = { number, awaited: null, report: null, uncaught: null };
   current = run;
   const fail = (error) => {
     if (error?.code === 'ERR_UNKNOWN_FILE_EXTENSION' && /"\.[mc]?ts"/.test(error.message)) noteTypes(run);
@@ -302,25 +302,26 @@ function heard(signal) {
     return;
   }
   if (!run || run.report) return;
-  const waits = [...run.waits];
-  run.waits.clear();
-  for (const reject of waits) reject(new Interrupt());
-  if (!waits.length) finish(run, failed(new Interrupt()));
+  const { promise, reject } = run.awaited ?? {};
+  if (util.inspect(promise, { customInspect: false }).includes('<pending>')) reject(new Interrupt());
+  else finish(run, failed(new Interrupt()));
 }
 
 /// What rewritten code calls.
 const hob = {
   call: () => task(),
-  /// Waits for a value, or for an interrupt of the evaluation.
+  /// Waits for a value, or for an interrupt of the evaluation. V8 follows `then(resolve, reject)` to the line that waits,
+  /// for the stack of an error, but no other callbacks.
   wait(number, value) {
     const run = current;
     // An evaluation that was abandoned goes no further.
     if (run?.number !== number) return new Promise(() => {});
-    return new Promise((resolve, reject) => {
-      run.waits.add(reject);
-      const over = (done) => (result) => (run.waits.delete(reject), done(result));
-      Promise.resolve(value).then(over(resolve), over(reject));
+    const promise = new Promise((resolve, reject) => {
+      run.awaited = { reject };
+      Promise.resolve(value).then(resolve, reject);
     });
+    run.awaited.promise = promise;
+    return promise;
   },
   async *each(number, values) {
     const each = values[Symbol.asyncIterator]?.() ?? values[Symbol.iterator]();

@@ -20,6 +20,7 @@ PLACE = 2**31 - 1
 TOP_LEVEL_AWAIT = _ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
 COROUTINE = 0x80
 VALUE = "<value>"
+MAGICS = 'Magics need IPython: set `python = "ipython"` under [repl] in hob.toml, then `hob stop`.'
 
 gettrace, settrace, getprofile, setprofile = sys.gettrace, sys.settrace, sys.getprofile, sys.setprofile
 
@@ -97,6 +98,7 @@ class Driver:
         self.traceback, self.lines, tools = library.take("traceback", "linecache", "itertools")
         self.each = tools.starmap
         self.tracer = self.profiler = None
+        self.asks_quietly = False
         self.tasks = EventLoop(self)
         # True if frames of the event loop or of IPython come before those of the code.
         self.awaits = False
@@ -113,6 +115,7 @@ class Driver:
         print("Python " + sys.version.replace("\n", " "))
         # A note for the first answer.
         self.note = None
+        self.wants_ipython = ipython
         self.ipython = start_ipython(self) if ipython else None
 
     def interrupt(self, number, frame):
@@ -165,6 +168,7 @@ class Driver:
             try:
                 self.running = True
                 self.pictures.prepare(code, self.hand)
+                self.ask_quietly(code)
                 run = self.sources.reload if code.split()[:1] == [":reload"] else self.ipython or self.run
                 value = run(code, name)
                 if posix.getpid() == self.pid:
@@ -179,6 +183,9 @@ class Driver:
             failed = True
             if posix.getpid() == self.pid:
                 self.report = self.failure(error, name)
+                is_magic = code.lstrip()[:1] in ("%", "!") or code.rstrip().endswith("?")
+                if is_magic and "syntax" in self.report and not self.wants_ipython:
+                    self.note = MAGICS
             else:
                 self.traceback.print_exc()
         if posix.getpid() != self.pid:
@@ -199,6 +206,19 @@ class Driver:
         on = [each(settrace, [(self.tracer,)]), each(setprofile, [(self.profiler,)]), each(function, [arguments])]
         _, _, value, self.tracer, self.profiler, _, _ = drawn(partial(next, zip(*(on + off))), self, zip(*off))
         return value
+
+    def ask_quietly(self, code):
+        """Keeps `getpass` from warning that it has no terminal: who types decides what is shown."""
+        if "getpass" not in code or self.asks_quietly:
+            return
+        self.asks_quietly = True
+        try:
+            module = self.hand(builtins.__import__, "getpass")
+            ask = module._raw_input
+            module.fallback_getpass = lambda prompt="Password: ", stream=None, **_: ask(prompt, stream or sys.stderr)
+        except Exception:
+            # Another module of that name.
+            pass
 
     def put_aside(self):
         # An interrupt may have come before that was done.

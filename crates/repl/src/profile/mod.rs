@@ -219,11 +219,12 @@ pub struct Profiles {
     granted: Option<Granted>,
 }
 
-const BUILTIN: [(&str, &str); 11] = [
+const BUILTIN: [(&str, &str); 12] = [
     ("bash", include_str!("builtin/bash.toml")),
     ("cabal", include_str!("builtin/cabal.toml")),
     ("gdb", include_str!("builtin/gdb.toml")),
     ("ghci", include_str!("builtin/ghci.toml")),
+    ("lua", include_str!("builtin/lua.toml")),
     ("node", include_str!("builtin/node.toml")),
     ("python", include_str!("builtin/python.toml")),
     ("r", include_str!("builtin/r.toml")),
@@ -493,7 +494,7 @@ mod tests {
             Or name another `profile`."#]]
         .assert_eq(&format!("{error}\n{}", error.hints().join("\n")));
         expect![[
-            r#"unknown profile "perl"; available: bash, cabal, gdb, ghci, node, python, r, ruby, sqlite3, stack, terminal"#
+            r#"unknown profile "perl"; available: bash, cabal, gdb, ghci, lua, node, python, r, ruby, sqlite3, stack, terminal"#
         ]]
         .assert_eq(&profiles.get("perl").expect_err("unknown").to_string());
     }

@@ -3,25 +3,29 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use mcp::tool::{Context, Effect, Example, Repeat, Tool, ToolError};
+use mcp::tool::{Content, Context, Effect, Example, Repeat, Tool, ToolError};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::{attach_connection, caller, with_heartbeat};
+use super::wait::wait_for;
+use super::{attach_connection, budget, caller, reader, view, with_heartbeat};
 use crate::lenient::number;
+use crate::pictures;
 use crate::result::EvalResult;
-use crate::session::{EvalRequest, InputOutcome};
+use crate::session::{EvalRequest, InputOutcome, View};
 use crate::sessions::Repl;
+use crate::text;
 
-/// How long a program on a terminal may take to react.
+/// How long a program may take to react, if the caller names no other time.
 const REACTION: Duration = Duration::from_secs(5);
 /// The key that ends the input of a program that reads lines.
 const CONTROL_D: &str = "\x04";
 
 /// Send standard input to the program that an evaluation runs, line by line as it asks. Unread input is dropped at its
-/// end. Continue with repl_wait. If the input is known beforehand, use `stdin` of repl_eval instead. A program on a
-/// terminal gets keys, with names such as <Enter>, <Esc>, <Up> or <C-c>, and its screen is returned.
+/// end. Returns the new output once the program asks again or has ended. If the input is known beforehand, use `stdin` of
+/// repl_eval instead. A program on a terminal gets keys, with names such as <Enter>, <Esc>, <Up> or <C-c>, and its
+/// screen is returned.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Args {
@@ -38,6 +42,9 @@ pub(super) struct Args {
     /// Session name (default "main").
     #[serde(alias = "name")]
     pub session: Option<String>,
+    /// How long to wait for the program's reaction, in ms (default 5000).
+    #[serde(alias = "timeout_ms", alias = "timeout")]
+    pub wait_ms: Option<u64>,
 }
 
 /// The result of sending input.
@@ -53,6 +60,9 @@ pub(super) struct Output {
     pub closed: bool,
     /// True if the input ends within a line, so that a program that reads lines still waits for the rest.
     pub open_line: bool,
+    /// The evaluation with its output since the input, unless `wait_ms` was 0.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub evaluation: Option<EvalResult>,
     /// The screen of a program on a terminal, once it waits for keys.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub screen: Option<String>,
@@ -83,20 +93,34 @@ impl Tool for Input {
             None => self.0.find(caller(&cx)?, args.session.as_deref())?,
         };
         attach_connection(&cx, &handle);
+        let wait = budget(&cx, args.wait_ms, REACTION);
         if let Some(screen) = handle.screen() {
             let end = if args.eof { CONTROL_D } else { "" };
             let keys = screen.keys(&args.text) + end;
-            let request = EvalRequest { stdin: Some(keys), wait: REACTION, ..EvalRequest::new("") };
+            let request = EvalRequest { stdin: Some(keys), wait, ..EvalRequest::new("") };
             let result = with_heartbeat(&cx, "typing", handle.eval(request)).await?;
             let (busy, ended) = (!result.status.is_final(), handle.info().reason);
             let EvalResult { session, eval, value: screen, .. } = result;
-            return Ok(Output { session, eval, pending: 0, closed: false, open_line: false, screen, busy, ended });
+            let (pending, closed, open_line, evaluation) = (0, false, false, None);
+            return Ok(Output { session, eval, pending, closed, open_line, evaluation, screen, busy, ended });
         }
         let open_line = !args.eof && !args.text.ends_with('\n');
+        let view = View { reader: Some(caller(&cx)?.connection), ..view(caller(&cx)?, None) };
+        if !wait.is_zero() && reader(caller(&cx)?).is_none() {
+            // A shell command has seen no output; it then gets what comes after the input.
+            drop(handle.wait_on(args.eval, Duration::ZERO, view).await);
+        }
         let outcome = with_heartbeat(&cx, "giving input", handle.input_to(args.eval, args.text, args.eof)).await?;
         let session = handle.info().name;
         let InputOutcome { eval, pending, closed } = outcome;
-        Ok(Output { session, eval, pending, closed, open_line, screen: None, busy: false, ended: None })
+        let mut evaluation = match wait.is_zero() {
+            true => None,
+            false => Some(wait_for(&self.0, &cx, &handle, Some(eval), wait, view).await?),
+        };
+        if let Some(evaluation) = evaluation.as_mut().filter(|evaluation| open_line && !evaluation.status.is_final()) {
+            evaluation.notes.push("The input ended without \\n: a program that reads lines still waits.".to_owned());
+        }
+        Ok(Output { session, eval, pending, closed, open_line, evaluation, screen: None, busy: false, ended: None })
     }
 
     fn text(output: &Output) -> String {
@@ -109,6 +133,9 @@ impl Tool for Input {
             let newline = if screen.is_empty() { "" } else { "\n" };
             return format!("{screen}{newline}[{} #{}: keys typed{next}]", output.session, output.eval);
         }
+        if let Some(evaluation) = &output.evaluation {
+            return text::evaluation(evaluation);
+        }
         let closed = if output.closed { "; standard input closes after it" } else { "" };
         let open =
             if output.open_line { "; without \\n at its end, a program that reads lines still waits" } else { "" };
@@ -116,6 +143,14 @@ impl Tool for Input {
         format!(
             "[{session} #{eval}: {pending} bytes given{closed}{open}; repl_wait {{\"eval\": {eval}}} continues to wait]"
         )
+    }
+
+    fn content(output: &Output) -> Vec<Content> {
+        let text = Self::text(output);
+        match &output.evaluation {
+            Some(evaluation) => pictures::content(text, evaluation),
+            None => vec![Content::Text(text)],
+        }
     }
 
     fn examples() -> Vec<Example> {

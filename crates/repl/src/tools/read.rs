@@ -103,15 +103,21 @@ impl Tool for ReadTool {
             (None, Some(eval)) => self.0.output_of(caller, eval).await?,
             (session, _) => self.0.output(caller, session.as_deref())?,
         };
-        if let Ok(handle) = self.0.find(caller, Some(&printed.session)) {
-            attach_connection(&cx, &handle);
+        let handle = self.0.find(caller, Some(&printed.session));
+        if let Ok(handle) = &handle {
+            attach_connection(&cx, handle);
             if let (true, Some(screen)) = (args.screen, handle.screen()) {
                 return Ok(show(printed, &screen.snapshot()));
             }
         }
         if args.screen {
-            let error = ToolError::user(format!("Session {:?} has no screen.", printed.session));
-            return Err(error.hint("Start the program with the `profile` terminal of repl_start."));
+            let name = &printed.session;
+            return Err(match handle {
+                Ok(_) => ToolError::user(format!("Session {name:?} has no screen."))
+                    .hint("Start the program with the `profile` terminal of repl_start."),
+                Err(_) => ToolError::user(format!("Session {name:?} ended with its daemon, and its screen too."))
+                    .hint("Without `screen`, repl_read returns its output."),
+            });
         }
         // Output that is no longer in memory is read from files.
         let read = tokio::task::spawn_blocking(move || read(printed, &args));

@@ -25,7 +25,7 @@ pub(super) struct Args {
     /// Session name (default "main").
     #[serde(alias = "name")]
     pub session: Option<String>,
-    /// Profile: ghci, cabal, stack, python, node, bash, sqlite3, ruby, r, gdb, terminal, or a configured one (default: configured, else detected).
+    /// Profile: ghci, cabal, stack, python, node, bash, sqlite3, lua, ruby, r, gdb, terminal, or a configured one (default: configured, else detected).
     pub profile: Option<String>,
     /// Command instead of the profile's, such as ["ghci", "-isrc"].
     pub command: Option<Vec<String>>,

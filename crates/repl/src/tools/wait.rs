@@ -12,6 +12,7 @@ use super::{attach_connection, budget, caller, view, with_heartbeat};
 use crate::lenient::number;
 use crate::pictures;
 use crate::result::EvalResult;
+use crate::session::{Handle, View};
 use crate::sessions::{Repl, check_started};
 use crate::text;
 
@@ -33,6 +34,21 @@ pub(super) struct Args {
     pub max_bytes: Option<usize>,
 }
 
+/// Waits until an evaluation has ended or waits for input.
+pub(super) async fn wait_for(
+    repl: &Repl,
+    cx: &Context,
+    handle: &Handle,
+    eval: Option<u64>,
+    wait: Duration,
+    view: View,
+) -> Result<EvalResult, ToolError> {
+    let answer = async { check_started(handle, handle.wait_on(eval, wait, view).await).await };
+    let mut result = with_heartbeat(cx, "waiting", answer).await?;
+    result.notes.extend(repl.loaded_notes(handle, &result, repl.look_at_sources(handle)).await);
+    Ok(result)
+}
+
 pub(super) struct Wait(pub(super) Arc<Repl>);
 
 impl Tool for Wait {
@@ -49,11 +65,7 @@ impl Tool for Wait {
         };
         attach_connection(&cx, &handle);
         let wait = budget(&cx, args.wait_ms, Duration::from_secs(20));
-        let view = view(caller(&cx)?, args.max_bytes);
-        let answer = async { check_started(&handle, handle.wait_on(args.eval, wait, view).await).await };
-        let mut result = with_heartbeat(&cx, "waiting", answer).await?;
-        result.notes.extend(self.0.loaded_notes(&handle, &result, self.0.look_at_sources(&handle)).await);
-        Ok(result)
+        wait_for(&self.0, &cx, &handle, args.eval, wait, view(caller(&cx)?, args.max_bytes)).await
     }
 
     fn text(output: &EvalResult) -> String {

@@ -131,18 +131,17 @@ async fn each_end_of_an_evaluation_is_said_once() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn repl_wait_gives_what_is_new() {
+async fn input_and_waiting_give_what_is_new() {
     let fixture = Fixture::new();
     fixture.call("repl_start", json!({"profile": "bash"})).await;
     let code = "echo one; read -r x; echo \"two $x\" >&2; read -r x; echo three";
     fixture.check("repl_eval", json!({"code": code}), expect![[r#"
         one
         [main #1: waiting for input, running for N ms: `echo one; read -r x; echo "two $x" >&2; read -r x; echo thre…`; answer with repl_input {"eval": 1, "text": …}, or end it with repl_interrupt {"eval": 1}]"#]]).await;
-    fixture.call("repl_input", json!({"text": "x\n"})).await;
-    fixture.check("repl_wait", json!({}), expect![[r#"
+    fixture.check("repl_input", json!({"text": "x\n"}), expect![[r#"
         two x
         [main #1: waiting for input, running for N ms: `echo one; read -r x; echo "two $x" >&2; read -r x; echo thre…`; 4 bytes of output were given before; answer with repl_input {"eval": 1, "text": …}, or end it with repl_interrupt {"eval": 1}]"#]]).await;
-    fixture.call("repl_input", json!({"text": "y\n"})).await;
+    fixture.call("repl_input", json!({"text": "y\n", "wait_ms": 0})).await;
     fixture
         .check(
             "repl_wait",

@@ -90,7 +90,7 @@ async fn an_evaluation_chooses_the_profile_of_a_new_session() {
             "repl_eval",
             json!({"code": "echo x", "profile": "scheme"}),
             expect![[r#"
-        error: Unknown profile "scheme"; available: bash, cabal, gdb, ghci, node, python, r, ruby, sqlite3, stack, terminal.
+        error: Unknown profile "scheme"; available: bash, cabal, gdb, ghci, lua, node, python, r, ruby, sqlite3, stack, terminal.
         Name one of those in `profile`, or leave it out."#]],
         )
         .await;

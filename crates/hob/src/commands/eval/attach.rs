@@ -29,7 +29,7 @@ pub(crate) struct Attach {
     /// The session [default: the session of this worktree]
     #[arg(value_name = "SESSION")]
     session: Option<String>,
-    /// The profile for a new session: ghci, cabal, stack, python, node, bash, sqlite3, ruby, r, gdb, terminal, or one of your own
+    /// The profile for a new session: ghci, cabal, stack, python, node, bash, sqlite3, lua, ruby, r, gdb, terminal, or one of your own
     #[arg(long, value_name = "NAME", conflicts_with = "read_only")]
     profile: Option<String>,
     /// Only show what the session prints, as it comes

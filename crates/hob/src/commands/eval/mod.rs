@@ -35,7 +35,7 @@ pub(crate) struct Eval {
     /// The session [default: the session of this worktree]
     #[arg(long, value_name = "NAME")]
     session: Option<String>,
-    /// The profile for a new session: ghci, cabal, stack, python, node, bash, sqlite3, ruby, r, gdb, terminal, or one of your own
+    /// The profile for a new session: ghci, cabal, stack, python, node, bash, sqlite3, lua, ruby, r, gdb, terminal, or one of your own
     #[arg(long, value_name = "NAME")]
     profile: Option<String>,
     /// Return after this many seconds, even if the evaluation still runs [default: wait until it has ended]
@@ -183,12 +183,17 @@ impl Eval {
                 break;
             }
             if let Some(keyboard) = typed.as_mut().filter(|_| waits_for_input) {
+                if let Some(printed) = &mut printed {
+                    printed.ask(result["structuredContent"]["stderr"].as_str().unwrap_or_default());
+                }
                 // The prompt of a program leaves the cursor in the middle of a line.
                 keyboard.begin(printed.as_ref().is_some_and(|printed| printed.is_in_a_line()));
+                keyboard.hide(asks_for_secret(&result["structuredContent"]));
                 match keyboard.line(SLICE)? {
                     Line::None => {}
                     Line::End => typed = None,
                     Line::Typed(line) => {
+                        keyboard.hide(false);
                         let answer = call(control, "repl_input", with_text(&of, line))?;
                         if answer["isError"] == true {
                             terminal::note(in_commands(text(&answer)));
@@ -270,7 +275,7 @@ impl Eval {
             ));
             terminal::note(heading("[this evaluation]"));
         }
-        let (stderr, exception) = (text("stderr"), text("exception"));
+        let (stderr, exception) = (printed.rest(text("stderr")), text("exception"));
         let value = evaluation["value"].as_str();
         // Piped data stays unchanged: nothing is appended to it.
         let goes_on = value.is_some() || std::io::stdout().is_terminal();
@@ -369,8 +374,17 @@ fn with(evaluation: &Value, wait: Duration) -> Value {
 
 fn with_text(evaluation: &Value, text: String) -> Value {
     let mut arguments = evaluation.clone();
+    arguments["wait_ms"] = 0.into();
     arguments["text"] = text.into();
     arguments
+}
+
+/// Returns true if the output ends with a question for a password.
+fn asks_for_secret(evaluation: &Value) -> bool {
+    ["stdout", "stderr"].iter().filter_map(|stream| evaluation[stream].as_str()).any(|output| {
+        let question = output.rsplit('\n').next().unwrap_or_default().to_lowercase();
+        question.trim_end().ends_with(':') && ["password", "passphrase"].iter().any(|word| question.contains(word))
+    })
 }
 
 fn millis(time: Duration) -> u64 {

@@ -17,6 +17,8 @@ pub(super) struct Printed {
     pub(super) missing: u64,
     /// The last byte printed.
     last: Option<u8>,
+    /// The standard error that was printed while the program waited for input.
+    stderr: String,
 }
 
 impl Printed {
@@ -37,6 +39,19 @@ impl Printed {
             }
         }
         Ok(())
+    }
+
+    /// Prints new standard error of a program that waits for input, such as its question.
+    pub(super) fn ask(&mut self, stderr: &str) {
+        let Some(new) = stderr.strip_prefix(self.stderr.as_str()).filter(|new| !new.is_empty()) else { return };
+        terminal::ask(new);
+        self.last = new.bytes().last();
+        self.stderr = stderr.to_owned();
+    }
+
+    /// Returns the part of the whole standard error that was not printed yet.
+    pub(super) fn rest<'a>(&self, stderr: &'a str) -> &'a str {
+        stderr.strip_prefix(self.stderr.as_str()).unwrap_or(stderr)
     }
 
     /// True if the cursor is in the middle of a line.

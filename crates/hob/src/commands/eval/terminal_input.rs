@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
+use rustix::termios::{LocalModes, OptionalActions, Termios, tcgetattr, tcsetattr};
 
 use crate::exit::Failure;
 use crate::terminal::{self, Style, paint_note};
@@ -14,6 +15,14 @@ use crate::terminal::{self, Style, paint_note};
 pub(super) struct Typed {
     /// True if the hint about typing was printed.
     is_said: bool,
+    /// The terminal's settings before it was told not to show what is typed.
+    shown: Option<Termios>,
+}
+
+impl Drop for Typed {
+    fn drop(&mut self) {
+        self.hide(false);
+    }
 }
 
 /// A line read from the keyboard.
@@ -34,6 +43,21 @@ impl Typed {
             let how =
                 "[waiting for input: your typing goes to the program; Ctrl-D leaves it waiting, Ctrl-C interrupts it]";
             terminal::note(paint_note(how, Style::Dim));
+        }
+    }
+
+    /// Makes the terminal hide what is typed, such as a password, or show it again.
+    pub(super) fn hide(&mut self, hides: bool) {
+        let stdin = std::io::stdin();
+        // A failure leaves the terminal as it is.
+        if let Some(shown) = self.shown.take() {
+            let _ = tcsetattr(&stdin, OptionalActions::Now, &shown);
+        }
+        if let (true, Ok(shown)) = (hides, tcgetattr(&stdin)) {
+            let mut hidden = shown.clone();
+            hidden.local_modes.remove(LocalModes::ECHO);
+            let _ = tcsetattr(&stdin, OptionalActions::Now, &hidden);
+            self.shown = Some(shown);
         }
     }
 

@@ -85,7 +85,7 @@ fn the_session_of_yesterday_is_of_the_same_profile() {
     project.run(["stop"]).ok();
     let ran = project.run(["eval", "echo $((2+2))"]);
     assert_eq!(ran.stdout, "4\n", "{ran:#?}");
-    says(&ran.stderr, &["of profile `bash`, the same as under the previous daemon"]);
+    says(&ran.stderr, &["of profile bash, the same as under the previous daemon"]);
 }
 
 #[test]
@@ -176,9 +176,13 @@ fn a_person_types_for_a_program_that_waits() {
         "printf 'Name? '; read n; printf 'Age? '; read a; echo $n is $a",
     );
     assert!(shown.contains("ann is 7\n") && shown.ends_with("exit 0\n"), "{shown}");
+    // A question on standard error is shown once, and a password is not.
+    let shown = type_for("[(b'Password: ', b'secret\\n')]", "printf 'Password: ' >&2; read p; echo ${#p} letters");
+    assert!(shown.contains("6 letters\n") && !shown.contains("secret"), "{shown}");
+    assert_eq!(shown.matches("Password: ").count(), 1, "{shown}");
     // hob prints a hint for a program without a prompt; Ctrl-D leaves it running, with a hint on how to continue.
     let shown = type_for("[(b'your typing goes to the program', b'\\x04')]", "read x; echo $x");
-    says(&shown, &["[waiting for input: your typing goes to the program", "`hob call repl_input --eval 2", "exit 11"]);
+    says(&shown, &["[waiting for input: your typing goes to the program", "`hob call repl_input --eval 3", "exit 11"]);
     project.run(["call", "repl_interrupt"]).ok();
     // Ctrl-C interrupts it.
     let shown = type_for("[(b'your typing goes to the program', b'\\x03')]", "read x; echo $x");

@@ -203,7 +203,7 @@ async fn errors_show_the_frames_of_the_code() {
     check(&session, folder.path(), &codes, expect![[r#"
         error | "" | "TypeError: no\n    at g (<eval 1>:4:22)\n    at f (<eval 1>:2:10)\n    at <eval 1>:5:1 {\n  [cause]: Error: why\n      at g (<eval 1>:4:51)\n      at f (<eval 1>:2:10)\n      at <eval 1>:5:1\n}\n"
         done | "" | "TypeError: Cannot read properties of null (reading 'x')\n    at <eval 2>:1:12\n"
-        error | "" | "Error: deep\n    at h (<eval 3>:1:40)\n"
+        error | "" | "Error: deep\n    at h (<eval 3>:1:40)\n    at async <eval 3>:2:10\n"
         error | "" | "{ code: 1 }\n"
         error | "" | "<eval 5>:2\nSyntaxError: Unexpected end of input\n"
         error | "" | "<eval 6>:1\nawait 1; let y = 2 3\n                   ^\nSyntaxError: Unexpected token\n"

@@ -154,6 +154,15 @@ const RUBY: &[Program] = &[
     program(Kind::Deaf, "MS.times { begin; sleep 0.001; rescue Interrupt; end }\nputs 'end'"),
 ];
 
+const LUA: &[Program] = &[
+    plain("while true do end"),
+    plain("while true do print('flood') end"),
+    plain("io.read()"),
+    plain("for i = 1, MS * 20000 do end"),
+    plain("os.execute('sleep 1000')"),
+    plain("os.execute('sleep SEC')"),
+];
+
 const R: &[Program] = &[
     plain("repeat {}"),
     plain("repeat cat('flood\n')"),
@@ -190,6 +199,11 @@ fn both_streams(n: u64) -> String {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn r_at_random() {
     at_random("r", R, "1", |n| (format!("cat('out{n}\\n'); message('err{n}')"), both_streams(n))).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn lua_at_random() {
+    at_random("lua", LUA, "1", |n| (format!("print('out{n}') io.stderr:write('err{n}\\n')"), both(n))).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

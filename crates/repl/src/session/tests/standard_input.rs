@@ -174,3 +174,15 @@ async fn what_was_given_beforehand_ends() {
     let ended = ghci.wait(None, LONG, 100).await.expect("an answer");
     assert_eq!((ended.status, ended.stdout.as_str(), ended.notes.len()), (Status::Exited, "one\n", 1), "{ended:?}");
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn python_asks_for_a_password_without_warnings_and_names_ipython_for_magics() {
+    let session = python();
+    let asked = eval(&session, "import getpass\nlen(getpass.getpass())").await;
+    assert_eq!((asked.status, asked.stderr.as_str()), (Status::WaitingForInput, "Password: "), "{asked:?}");
+    session.input("secret\n".to_owned(), false).await.expect("it reads");
+    let ended = session.wait(Some(asked.eval), LONG, 100).await.expect("an answer");
+    assert_eq!((ended.value.as_deref(), ended.stderr.as_str()), (Some("6"), "Password: \n"), "{ended:?}");
+    let magic = eval(&session, "%time 1").await;
+    assert!(magic.status == Status::Error && magic.notes[0].starts_with("Magics need IPython"), "{magic:?}");
+}
