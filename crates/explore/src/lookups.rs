@@ -140,7 +140,9 @@ impl Lookups {
         for name in names {
             let found = self.limit(questions.symbols(cx, name, path)).await;
             let problem = match found {
-                Some(Ok(found)) if found.is_empty() => format!("`{name}` is not defined in the files that hob can parse"),
+                Some(Ok(found)) if found.is_empty() => {
+                    format!("`{name}` is not defined in the files that hob can parse")
+                }
                 Some(Ok(found)) => {
                     symbols.extend(found.into_iter().filter(|one| !symbols.contains(one)).collect::<Vec<_>>());
                     continue;

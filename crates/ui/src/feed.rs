@@ -91,7 +91,7 @@ pub(crate) fn request(project: &Project, method: &str, params: Value) -> Result<
 
 fn connect(project: &Project, cwd: &Path) -> Result<Control, String> {
     let control = Control::connect(project, &Control::hello(project, cwd)).map_err(|error| error.to_string())?;
-    control.ok_or_else(|| "no daemon is running".to_owned())
+    control.ok_or_else(|| "no daemon is running; the next call of an agent starts one".to_owned())
 }
 
 /// Returns the outcome of an action in a sentence: the line in brackets of a tool's text, or its last line.

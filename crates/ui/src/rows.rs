@@ -94,7 +94,7 @@ const NOW: &[Drawn<Need>] = &[
 ];
 
 const AGENTS: &[Drawn<AgentRow>] = &[
-    head(fixed("agent", 14, 0, |agent, _| plain(if agent.name.is_empty() { &agent.id } else { &agent.name }))),
+    head(fixed("agent", 14, 0, |agent, _| plain(name(agent)))),
     fixed("state", 14, 0, |agent, _| {
         let tone = match agent.state {
             AgentState::Working => Tone::Busy,
@@ -259,9 +259,43 @@ pub(crate) fn recipients(message: &MailRow) -> String {
     to.collect::<Vec<_>>().join(", ")
 }
 
+/// Returns the number of rows that the name of a room shows; 0 for rooms whose number tells nothing.
+pub(crate) fn count(rooms: &Rooms, room: Room) -> usize {
+    match room {
+        Room::Now => rooms.now.len(),
+        Room::Agents => rooms.agents.len(),
+        Room::Sessions => rooms.sessions.len(),
+        Room::Mail => rooms.mail.len(),
+        Room::Questions => rooms.questions.len(),
+        Room::Activity | Room::Work | Room::Nodes => 0,
+    }
+}
+
+/// Returns the name of an agent, or its id.
+pub(crate) fn name(agent: &AgentRow) -> &str {
+    if agent.name.is_empty() { &agent.id } else { &agent.name }
+}
+
+/// Finds an agent.
+pub(crate) fn agent<'a>(rooms: &'a Rooms, id: &str) -> Option<&'a AgentRow> {
+    rooms.agents.iter().find(|agent| agent.id == id)
+}
+
+/// Finds a session.
+pub(crate) fn session<'a>(rooms: &'a Rooms, id: &str) -> Option<&'a SessionRow> {
+    rooms.sessions.iter().find(|session| session.id == id)
+}
+
+/// Returns the messages of a conversation, oldest first.
+pub(crate) fn conversation<'a>(rooms: &'a Rooms, thread: &str) -> Vec<&'a MailRow> {
+    let mut messages: Vec<_> = rooms.mail.iter().filter(|message| message.thread == thread).collect();
+    messages.sort_by_key(|message| message.sent);
+    messages
+}
+
 /// Returns the questions, sessions, latest calls and messages of an agent.
 pub(crate) fn of_agent(rooms: &Rooms, id: &str) -> Rooms {
-    let Some(agent) = rooms.agents.iter().find(|agent| agent.id == id) else { return Rooms::default() };
+    let Some(agent) = agent(rooms, id) else { return Rooms::default() };
     let is_it = |other: &str| other == agent.id || (!agent.name.is_empty() && other == agent.name);
     let asks = |question: &&QuestionRow| agent.pids.contains(&question.pid) || is_it(&question.agent);
     let has_mail = |mail: &&MailRow| is_it(&mail.from) || mail.to.iter().any(|to| is_it(&to.name));

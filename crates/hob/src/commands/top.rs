@@ -38,7 +38,7 @@ impl Top {
             && std::env::var_os("TERM").is_some_and(|term| term != "dumb");
         if self.once || !is_live {
             let width = rustix::termios::tcgetwinsize(std::io::stdout()).map_or(WIDTH, |size| size.ws_col);
-            let frame = ui::top::frame(project, &cwd, room, width.clamp(60, 300)).map_err(Failure::new)?;
+            let frame = ui::top::frame(project, room, width.clamp(60, 300)).map_err(Failure::new)?;
             terminal::print(&frame);
             return Ok(Exit::Done);
         }

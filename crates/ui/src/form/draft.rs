@@ -38,6 +38,16 @@ pub(crate) fn defaults(question: &Question) -> Draft {
     Draft { fields: question.fields.iter().map(filled).collect(), note: None }
 }
 
+/// Returns the texts that the person typed, by field name, and the note.
+pub(crate) fn typed(question: &Question, draft: &Draft) -> Vec<(String, String)> {
+    let fields = question.fields.iter().filter_map(|field| {
+        let text = &draft.fields.get(&field.id)?.text;
+        (*text != FieldDraft::from_default(question, field).text).then(|| (field.name().to_owned(), text.clone()))
+    });
+    let note = draft.note.iter().map(|note| ("Note".to_owned(), note.clone()));
+    fields.chain(note).filter(|(_, text)| !text.trim().is_empty()).collect()
+}
+
 impl FieldDraft {
     /// Returns the default of a field. A yes or no to a dangerous question is always typed.
     pub(super) fn from_default(question: &Question, field: &Field) -> FieldDraft {

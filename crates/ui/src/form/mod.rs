@@ -10,7 +10,7 @@ mod screen;
 mod state;
 
 pub use draft::{Draft, FieldDraft};
-pub(crate) use draft::{Problem, defaults, label, values};
+pub(crate) use draft::{Problem, defaults, label, typed, values};
 pub use question::{Attachment, Choice, Field, Kind, Question, ShowIf};
 pub use screen::fill;
 

@@ -5,7 +5,7 @@ use std::cell::Cell;
 use serde_json::{Map, Value};
 
 use super::Answer;
-use super::draft::{Draft, FieldDraft, values, yes_or_no};
+use super::draft::{Draft, FieldDraft, typed, values, yes_or_no};
 use super::question::{Field, Kind, Question};
 use crate::editor::Editor;
 use crate::terminal::Key;
@@ -224,26 +224,19 @@ impl State {
 
     /// Returns the values of the visible fields. An invalid number is sent as typed: the receiver reports the error.
     pub(super) fn values(&self) -> Map<String, Value> {
-        let fields = self.question.fields.iter().zip(&self.entries);
-        let fields = fields.filter_map(|(field, entry)| Some((field.id.clone(), entry.draft(field)?))).collect();
         // An option and another text are never chosen together here.
-        values(&self.question, &Draft { fields, note: None }).unwrap_or_default()
+        values(&self.question, &self.contents()).unwrap_or_default()
+    }
+
+    fn contents(&self) -> Draft {
+        let fields = self.question.fields.iter().zip(&self.entries);
+        let fields = fields.filter_map(|(field, entry)| Some((field.id.clone(), entry.draft(field)?)));
+        Draft { fields: fields.collect(), note: self.noted() }
     }
 
     /// Returns the texts that the person typed, by field name, and the note.
     pub(super) fn typed(&self) -> Vec<(String, String)> {
-        let fields = self.question.fields.iter().zip(&self.entries);
-        let texts = fields.filter_map(|(field, known)| {
-            let editor = match known {
-                Entry::Text(editor) => editor,
-                Entry::Options(Options { other: Some(editor), .. }) => editor,
-                _ => return None,
-            };
-            let is_default = matches!((entry(&self.question, field), known), (Entry::Text(default), Entry::Text(_)) if default.text() == editor.text());
-            (!is_default).then(|| (field.name().to_owned(), editor.text().to_owned()))
-        });
-        let note = self.noted().map(|note| ("Note".to_owned(), note));
-        texts.filter(|(_, text)| !text.trim().is_empty()).chain(note).collect()
+        typed(&self.question, &self.contents())
     }
 
     /// Returns the changed contents, to restore when the form is opened again; `None` if nothing changed.

@@ -15,10 +15,11 @@ use super::daemon::Daemon;
 use super::form;
 use super::response::{Answer, html, refused, see};
 use super::route::Route;
-use super::show::{self, Filled, Loaded};
+use super::show::{self, Loaded};
 use super::write;
 use crate::feed;
-use crate::form::{Draft, Problem, Question, values};
+use crate::form::{Draft, Problem, Question, typed, values};
+use crate::rows;
 
 const FOREIGN: Refusal = Refusal::new(
     StatusCode::FORBIDDEN,
@@ -50,76 +51,58 @@ pub(super) async fn post(site: Arc<Site>, body: &[u8]) -> Answer {
     let action = value("action").unwrap_or_default();
     let back = value("back").and_then(|back| Route::parse(&back)).unwrap_or(Route::Room(Room::Now));
     let number = |name: &str| value(name).and_then(|number| number.parse::<u64>().ok());
-    let tool = match &*action {
-        "interrupt" => "repl_interrupt",
-        "restart" => "repl_restart",
-        _ => "repl_stop",
-    };
     match (&*action, value("question"), value("session")) {
         ("send" | "decline", Some(id), _) => answer(site, id, action == "decline", pairs).await,
         ("claim", Some(id), _) => claim(site, id).await,
         ("write", ..) => write(site, &pairs, back).await,
         ("interrupt" | "restart" | "stop", _, Some(id)) => {
-            act(site, Action::OnSession { tool, id, eval: number("eval") }, back).await
+            let eval = number("eval");
+            act(site, back, move |daemon| on_session(daemon, &action, &id, eval)).await
         }
         ("cancel", ..) => match (number("number"), number("started")) {
-            (Some(number), Some(started)) => act(site, Action::StopCall { number, started }, back).await,
+            (Some(number), Some(started)) => {
+                act(site, back, move |daemon| feed::stop_call(daemon.project(), number, started)).await
+            }
             _ => refused(&UNKNOWN),
         },
         _ => refused(&UNKNOWN),
     }
 }
 
-/// An action on a row.
-enum Action {
-    OnSession { tool: &'static str, id: String, eval: Option<u64> },
-    StopCall { number: u64, started: u64 },
-}
-
 /// The page after an answer that was not stored.
-struct Unsent {
-    status: StatusCode,
-    loaded: Loaded,
-    filled: Option<Filled>,
-    outcome: Option<String>,
-}
+type Unsent = Box<(StatusCode, Loaded)>;
 
-impl Unsent {
-    fn failed(why: &dyn Display) -> Box<Unsent> {
-        let loaded = Loaded::Problem(format!("Not sent: {why}"));
-        Box::new(Unsent { status: StatusCode::BAD_GATEWAY, loaded, filled: None, outcome: None })
-    }
+fn failed(why: &dyn Display) -> Unsent {
+    Box::new((StatusCode::BAD_GATEWAY, Loaded::Problem(format!("Not sent: {why}"))))
 }
 
 async fn answer(site: Arc<Site>, id: String, declines: bool, pairs: Vec<(String, String)>) -> Answer {
     let route = Route::Question(id.clone());
-    let daemon = site.daemon.clone();
-    let sending = tokio::task::spawn_blocking(move || send(&daemon, &id, declines, &pairs));
-    let Err(unsent) = sending.await.unwrap_or_else(|error| Err(Unsent::failed(&error))) else {
-        return see(&route.url(), None);
-    };
-    if let Some(outcome) = unsent.outcome {
-        tell(&site, outcome);
+    let own = site.clone();
+    let sending = tokio::task::spawn_blocking(move || send(&own, &id, declines, &pairs));
+    match sending.await.unwrap_or_else(|error| Err(failed(&error))) {
+        Ok(()) => see(&route.url(), None),
+        Err(unsent) => html(unsent.0, show::document(&site, &route, &unsent.1)),
     }
-    html(unsent.status, show::document(&site, &route, &unsent.loaded, unsent.filled.as_ref()))
 }
 
 /// Sends an answer. Blocks.
 ///
 /// # Errors
 /// The page to show if the answer was not stored.
-fn send(daemon: &Daemon, id: &str, declines: bool, pairs: &[(String, String)]) -> Result<(), Box<Unsent>> {
-    let value = daemon.question(id).map_err(|error| Unsent::failed(&error))?;
-    let question = Question::deserialize(&value).map_err(|error| Unsent::failed(&error))?;
+fn send(site: &Site, id: &str, declines: bool, pairs: &[(String, String)]) -> Result<(), Unsent> {
+    let daemon = &site.daemon;
+    let value = daemon.question(id).map_err(|error| failed(&error))?;
+    let question = Question::deserialize(&value).map_err(|error| failed(&error))?;
     let draft = form::posted(&question, pairs);
     let mut params = json!({"question": id, "note": draft.note, "via": "page", "decline": declines});
     let rejected = |problem: Problem| {
-        let (status, filled) = (StatusCode::UNPROCESSABLE_ENTITY, Some(Filled { draft: draft.clone(), problem }));
-        Box::new(Unsent { status, loaded: Loaded::Question(value.clone()), filled, outcome: None })
+        let loaded = Loaded::Rejected(value.clone(), draft.clone(), problem);
+        Box::new((StatusCode::UNPROCESSABLE_ENTITY, loaded))
     };
-    let closed = |question: Value, why: &str| {
-        let (loaded, outcome) = (Loaded::Question(question), Some(late(why, &draft)));
-        Box::new(Unsent { status: StatusCode::CONFLICT, loaded, filled: None, outcome })
+    let closed = |now: Value, why: &str| {
+        tell(site, late(why, &question, &draft));
+        Box::new((StatusCode::CONFLICT, Loaded::Question(now)))
     };
     if value["open"] != true {
         let why = format!("the question is {} already", value["status"].as_str().unwrap_or("closed"));
@@ -142,12 +125,8 @@ fn send(daemon: &Daemon, id: &str, declines: bool, pairs: &[(String, String)]) -
 }
 
 /// Describes an answer that came too late, with all that was typed.
-fn late(why: &str, draft: &Draft) -> String {
-    let fields = draft.fields.iter().filter(|(_, field)| !field.text.trim().is_empty());
-    let texts = fields
-        .map(|(id, field)| format!("\n{id}: {}", field.text))
-        .chain(draft.note.iter().map(|note| format!("\nComment: {note}")));
-    let texts: String = texts.collect();
+fn late(why: &str, question: &Question, draft: &Draft) -> String {
+    let texts: String = typed(question, draft).iter().map(|(name, text)| format!("\n{name}: {text}")).collect();
     let typed = if texts.is_empty() { String::new() } else { format!("\nWhat you had typed:{texts}") };
     format!("Your answer was not sent: {why}. Tell the agent if you want to change the answer.{typed}")
 }
@@ -170,7 +149,7 @@ async fn write(site: Arc<Site>, pairs: &[(String, String)], back: Route) -> Answ
         }
         Err(why) => {
             let unsent = Loaded::Unsent(letter, why);
-            html(StatusCode::UNPROCESSABLE_ENTITY, show::document(&site, &back, &unsent, None))
+            html(StatusCode::UNPROCESSABLE_ENTITY, show::document(&site, &back, &unsent))
         }
     }
 }
@@ -183,27 +162,21 @@ async fn claim(site: Arc<Site>, id: String) -> Answer {
     super::response::content(StatusCode::NO_CONTENT, "text/plain; charset=utf-8", super::response::Content::Whole(None))
 }
 
-/// Acts on a session or on a call, and shows the outcome.
-async fn act(site: Arc<Site>, action: Action, back: Route) -> Answer {
+/// Acts on a row, and shows the outcome.
+async fn act(site: Arc<Site>, back: Route, action: impl FnOnce(&Daemon) -> String + Send + 'static) -> Answer {
     let daemon = site.daemon.clone();
-    let acting = tokio::task::spawn_blocking(move || {
-        let rooms = &daemon.latest().snapshot.rooms;
-        match action {
-            Action::StopCall { number, started } => feed::stop_call(daemon.project(), number, started),
-            Action::OnSession { tool, id, eval } => match rooms.sessions.iter().find(|row| row.id == id) {
-                Some(row) => {
-                    let mut arguments = json!({"session": row.name});
-                    if tool == "repl_interrupt" {
-                        arguments["eval"] = eval.into();
-                    }
-                    feed::outcome(feed::call(daemon.project(), row.worktree.as_ref(), tool, arguments))
-                }
-                None => "That session no longer exists.".to_owned(),
-            },
-        }
-    });
+    let acting = tokio::task::spawn_blocking(move || action(&daemon));
     tell(&site, acting.await.unwrap_or_else(|error| format!("not done: {error}")));
     see(&back.url(), None)
+}
+
+/// Interrupts, restarts or stops a session. Blocks.
+fn on_session(daemon: &Daemon, action: &str, id: &str, eval: Option<u64>) -> String {
+    let Some(row) = rows::session(&daemon.latest().snapshot.rooms, id).cloned() else {
+        return "That session is gone.".to_owned();
+    };
+    let arguments = json!({"session": row.name, "eval": eval.filter(|_| action == "interrupt")});
+    feed::outcome(feed::call(daemon.project(), row.worktree.as_ref(), &format!("repl_{action}"), arguments))
 }
 
 /// Keeps an outcome for the next page.

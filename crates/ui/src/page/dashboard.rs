@@ -7,7 +7,7 @@ use project::span;
 
 use super::html::{Html, button, el, hidden, line, link, remark};
 use super::route::Route;
-use super::table::{Cell, key, table};
+use super::table::{Cell, Kind, key, table};
 use crate::rows::{self, Column, Row, Tone};
 
 /// The number of events that the first room shows.
@@ -47,31 +47,44 @@ impl View<'_> {
             columns.iter().map(|column| column.title).chain(has_actions.then_some("actions")).collect();
         let cells = all.iter().take(ROWS).map(|row| {
             let cells = columns.iter().zip(&row.cells).map(|(column, cell)| self.cell(room, column, row, cell));
-            cells.chain(has_actions.then(|| Cell::new(self.actions(room, &row.id)))).collect()
+            cells.chain(has_actions.then(|| Cell { kind: Kind::Plain, content: self.actions(room, &row.id) })).collect()
         });
         let more = (all.len() > ROWS).then(|| el("p").class("help").line(&format!("{ROWS} of {} rows.", all.len())));
         [table(caption(room), &heads, cells)].into_iter().chain(more).collect()
     }
 
+    /// Draws all cells of a row with their titles; `None` if the row is gone.
+    pub(super) fn facts(&self, room: Room, id: &str) -> Option<Html> {
+        let row = rows::rows(self.rooms(), room, self.now).into_iter().find(|row| row.id == id)?;
+        let columns = rows::columns(room);
+        let known = columns.iter().zip(&row.cells).filter(|(column, cell)| !column.is_head && !cell.text.is_empty());
+        let fact = |(column, cell): (&Column, &rows::Cell)| {
+            let value = self.cell(room, column, &row, cell).content;
+            el("div").with([el("dt").line(column.title), el("dd").with([value])])
+        };
+        Some(el("dl").class("facts").all(known.map(fact)))
+    }
+
     fn cell(&self, room: Room, column: &Column, row: &Row, cell: &rows::Cell) -> Cell {
         if column.is_head {
-            let route = self.route_to_row(room, &row.id);
-            let text = match route {
+            let content = match self.route_to_row(room, &row.id) {
                 Route::Room(_) => line(&cell.text),
                 route => link(&route, &key(room.name(), &row.id), &cell.text),
             };
-            return Cell::head(text);
+            return Cell { kind: Kind::Head, content };
         }
-        let agent = || self.rooms().agents.iter().find(|agent| agent.id == row.id);
-        match (room, column.title) {
-            (Room::Agents, rows::STRIP) => Cell::new(agent().map(|agent| strip(&agent.strip)).unwrap_or_default()),
-            _ if class(cell.tone).is_empty() && column.width < 10 => Cell::short(&cell.text),
-            _ => Cell::new(el("span").class(class(cell.tone)).line(&cell.text)),
-        }
+        let agent = || rows::agent(self.rooms(), &row.id);
+        let is_short = class(cell.tone).is_empty() && column.width < 10;
+        let content = match (room, column.title) {
+            (Room::Agents, rows::STRIP) => agent().map(|agent| strip(&agent.strip)).unwrap_or_default(),
+            _ if is_short => line(&cell.text),
+            _ => el("span").class(class(cell.tone)).line(&cell.text),
+        };
+        Cell { kind: if is_short { Kind::Short } else { Kind::Plain }, content }
     }
 
     fn actions(&self, room: Room, id: &str) -> Html {
-        let session = self.rooms().sessions.iter().find(|session| room == Room::Sessions && session.id == id);
+        let session = rows::session(self.rooms(), id).filter(|_| room == Room::Sessions);
         let call = self.rooms().activity.iter().find(|call| room == Room::Activity && rows::call_id(call) == id);
         let session = session.map(|session| self.session_actions("row", session));
         session.or(call.map(|call| self.call_actions(call))).unwrap_or_default()
@@ -128,7 +141,7 @@ impl View<'_> {
     }
 
     fn need(&self, need: &Need) -> Html {
-        let session = self.rooms().sessions.iter().find(|session| need.room == Room::Sessions && session.id == need.id);
+        let session = rows::session(self.rooms(), &need.id).filter(|_| need.room == Room::Sessions);
         let (class, urgency) = match need.urgency {
             Urgency::Normal if session.is_some_and(|session| !is_alive(session)) => ("chip danger", "ended"),
             Urgency::Critical => ("chip danger", "urgent"),
@@ -150,40 +163,25 @@ impl View<'_> {
 
     fn working(&self, agent: &AgentRow) -> Html {
         let doing = agent.doing.as_deref().unwrap_or("between two calls");
-        let link = link(&Route::Agent(agent.id.clone()), &key("work", &agent.id), name(agent));
+        let link = link(&Route::Agent(agent.id.clone()), &key("work", &agent.id), rows::name(agent));
         let what = [link, line(" "), el("code").line(doing), remark(&format!("for {}", self.age(agent.since)))];
         el("li").with([el("span").class("chip working").line("agent"), el("span").class("what").with(what)])
     }
 
     fn running(&self, session: &SessionRow) -> Html {
         let link = link(&Route::Session(session.id.clone()), &key("run", &session.id), &session.name);
+        let number = session.eval.unwrap_or_default();
+        let age = self.age(session.running_since.unwrap_or(self.now));
+        let what = [link, line(" "), el("code").line(&session.code), remark(&format!("#{number} for {age}"))];
         el("li").with([
             el("span").class("chip working").line("session"),
-            el("span").class("what").with([link, line(" "), self.evaluation(session)]),
+            el("span").class("what").with(what),
             self.session_actions("work", session),
         ])
     }
 
     fn event(&self, event: &EventRow) -> Html {
         el("li").with([line(&event.text), remark(&format!("{} ago", self.age(event.at)))])
-    }
-
-    pub(super) fn session_state(&self, session: &SessionRow) -> Html {
-        let class = match session.state.as_str() {
-            "running" | "starting" => "chip working",
-            "waiting_for_input" | "interrupting" => "chip waits",
-            "uninterruptible" | "crashed" | "killed" => "chip danger",
-            _ => "chip",
-        };
-        let reason = session.reason.as_deref().map(remark);
-        [el("span").class(class).line(&session.state.replace('_', " "))].into_iter().chain(reason).collect()
-    }
-
-    pub(super) fn evaluation(&self, session: &SessionRow) -> Html {
-        let Some(number) = session.eval else { return Html::default() };
-        let age = session.running_since.map(|since| format!(" for {}", self.age(since))).unwrap_or_default();
-        let queued = if session.queued > 0 { format!(", {} queued", session.queued) } else { String::new() };
-        [el("code").line(&session.code), remark(&format!("#{number}{age}{queued}"))].into_iter().collect()
     }
 
     /// Draws the buttons of a session. A stop takes two steps, because it loses the session's state.
@@ -247,23 +245,6 @@ fn caption(room: Room) -> &'static str {
 
 fn is_alive(session: &SessionRow) -> bool {
     !matches!(session.state.as_str(), "exited" | "crashed" | "stopped" | "killed")
-}
-
-pub(super) fn name(agent: &AgentRow) -> &str {
-    if agent.name.is_empty() { &agent.id } else { &agent.name }
-}
-
-pub(super) fn state_class(state: AgentState) -> &'static str {
-    match state {
-        AgentState::Working => "chip working",
-        AgentState::WaitingForYou => "chip waits",
-        AgentState::WaitingForMail | AgentState::Idle | AgentState::Gone => "chip",
-    }
-}
-
-/// Draws the rule by which something is stuck.
-pub(super) fn stuck(rule: Option<&str>) -> Html {
-    rule.map(|rule| el("p").class("chip stuck").line(&format!("stuck: {rule}"))).unwrap_or_default()
 }
 
 /// Returns the class of a cell by its meaning.

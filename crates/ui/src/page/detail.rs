@@ -1,13 +1,13 @@
 //! The pages of a single question, session, agent and conversation.
 
-use project::dashboard::{MailRow, Room, SessionRow, Snapshot};
+use project::dashboard::{MailRow, Room, Snapshot};
 use project::{span, visible};
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::dashboard::{View, name, state_class, stuck};
+use super::dashboard::View;
 use super::form;
-use super::html::{Html, el, line, link, notice, remark, text};
+use super::html::{Html, el, line, link, notice, text};
 use super::route::Route;
 use crate::form::{Draft, Field, Problem, Question, label};
 use crate::rows;
@@ -75,17 +75,9 @@ pub(super) fn question(view: &View<'_>, question: &Question, draft: &Draft, prob
 
 /// Draws a session with its output.
 pub(super) fn session(view: &View<'_>, id: &str, output: &Output) -> Html {
-    let Some(row) = view.rooms().sessions.iter().find(|row| row.id == id) else {
+    let (Some(row), Some(facts)) = (rows::session(view.rooms(), id), view.facts(Room::Sessions, id)) else {
         return el("p").class("empty").line("This session no longer exists. `hob call repl_read` shows its output.");
     };
-    let facts = facts([
-        ("State", view.session_state(row)),
-        ("Evaluation", view.evaluation(row)),
-        ("Profile", line(&row.profile)),
-        ("Owner", line(&row.owner)),
-        ("Worktree", line(&row.worktree)),
-        ("Age", line(&view.age(row.since))),
-    ]);
     let block = |id: &'static str, label: &str, content: &str| {
         let pre = el("pre").id(id).attr("tabindex", "0").attr("role", "region").attr("aria-label", label);
         pre.text(content)
@@ -102,63 +94,26 @@ pub(super) fn session(view: &View<'_>, id: &str, output: &Output) -> Html {
         .into_iter()
         .collect(),
     };
-    [stuck(row.stuck.as_deref()), facts, view.session_actions("page", row), el("h2").line("Output"), shown]
-        .into_iter()
-        .collect()
-}
-
-/// Draws facts with their names; those without a value are left out.
-fn facts<const N: usize>(all: [(&str, Html); N]) -> Html {
-    let known = all.into_iter().filter(|(_, value)| !value.as_str().is_empty());
-    let fact = |(name, value): (&str, Html)| el("div").with([el("dt").line(name), el("dd").with([value])]);
-    el("dl").class("facts").all(known.map(fact))
-}
-
-/// Returns the session of a page.
-pub(super) fn session_row<'a>(view: &View<'a>, id: &str) -> Option<&'a SessionRow> {
-    view.snapshot.rooms.sessions.iter().find(|row| row.id == id)
+    [facts, view.session_actions("page", row), el("h2").line("Output"), shown].into_iter().collect()
 }
 
 /// Draws an agent with its questions, sessions, calls and messages.
 pub(super) fn agent(view: &View<'_>, id: &str) -> Html {
-    let rooms = view.rooms();
-    let Some(row) = rooms.agents.iter().find(|row| row.id == id) else {
+    let Some(facts) = view.facts(Room::Agents, id) else {
         return el("p").class("empty").line("This agent is no longer connected.");
     };
-    let state = [
-        el("span").class(state_class(row.state)).line(row.state.name()),
-        remark(&format!("for {}", view.age(row.since))),
-    ];
-    let facts = facts([
-        ("State", state.into_iter().collect()),
-        ("Doing", line(row.doing.as_deref().unwrap_or("nothing that hob sees"))),
-        ("Program", line(&row.program)),
-        ("Worktree", line(&row.worktree)),
-    ]);
-    let of_agent = Snapshot { rooms: rows::of_agent(rooms, id), ..Snapshot::default() };
+    let of_agent = Snapshot { rooms: rows::of_agent(view.rooms(), id), ..Snapshot::default() };
     let of_agent = View { snapshot: &of_agent, ..*view };
     let tables = [Room::Questions, Room::Sessions, Room::Activity, Room::Mail].into_iter().filter_map(|room| {
         let has_rows = !rows::rows(of_agent.rooms(), room, view.now).is_empty();
         has_rows.then(|| [el("h2").line(room.name()), of_agent.room(room, "")].into_iter().collect())
     });
-    [stuck(row.stuck.as_deref()), facts].into_iter().chain(tables).collect()
-}
-
-/// Returns the name of an agent.
-pub(super) fn agent_name(view: &View<'_>, id: &str) -> String {
-    view.rooms().agents.iter().find(|row| row.id == id).map_or(id, name).to_owned()
-}
-
-/// Returns the messages of a conversation, oldest first.
-pub(super) fn messages<'a>(view: &View<'a>, id: &str) -> Vec<&'a MailRow> {
-    let mut messages: Vec<_> = view.snapshot.rooms.mail.iter().filter(|mail| mail.thread == id).collect();
-    messages.sort_by_key(|mail| mail.sent);
-    messages
+    [facts].into_iter().chain(tables).collect()
 }
 
 /// Draws a conversation, oldest message first.
 pub(super) fn thread(view: &View<'_>, id: &str) -> Html {
-    let messages = messages(view, id);
+    let messages = rows::conversation(view.rooms(), id);
     if messages.is_empty() {
         return el("p").class("empty").line("This conversation is no longer among the latest. `hob thread` shows it.");
     }

@@ -6,6 +6,7 @@ use super::admission::Refusal;
 use super::dashboard::View;
 use super::html::{Html, el, line, notice};
 use super::route::Route;
+use crate::rows;
 
 /// The parts of a page that stay while it is open.
 pub(super) struct Frame<'a> {
@@ -77,21 +78,11 @@ impl Frame<'_> {
     /// Draws the links to all rooms with the number of rows.
     pub(super) fn navigation(&self, view: &View<'_>) -> Html {
         let rooms = view.rooms();
-        let count = |room: Room| match room {
-            Room::Now => rooms.now.len(),
-            Room::Agents => rooms.agents.len(),
-            Room::Sessions => rooms.sessions.len(),
-            Room::Mail => rooms.mail.len(),
-            Room::Questions => rooms.questions.len(),
-            Room::Activity => rooms.activity.len(),
-            Room::Work => rooms.work.len(),
-            Room::Nodes => rooms.nodes.len(),
-        };
         let here = self.route.room();
         let link = |room: Room| {
             let link = el("a").page(&Route::Room(room)).id(&format!("room-{}", room.name()));
             let link = if room == here { link.attr("aria-current", "page") } else { link };
-            let number = match count(room) {
+            let number = match rows::count(rooms, room) {
                 0 => Html::default(),
                 number => el("span")
                     .class(if matches!(room, Room::Now | Room::Questions) { "count waits" } else { "count" })

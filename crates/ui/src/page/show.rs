@@ -22,6 +22,7 @@ use super::{Site, response, write};
 use crate::feed;
 use crate::form::{Draft, Problem, Question, defaults};
 use crate::letter::Letter;
+use crate::rows;
 
 /// The interval at which ages are drawn again.
 const TICK: Duration = Duration::from_secs(5);
@@ -48,16 +49,12 @@ const NO_PICTURE: Refusal =
 pub(super) enum Loaded {
     Nothing,
     Question(Value),
+    /// A question whose answer was rejected.
+    Rejected(Value, Draft, Problem),
     Output(Output),
     /// A message of the person that was not sent, and the reason.
     Unsent(Letter, String),
     Problem(String),
-}
-
-/// The form of a question as a person left it.
-pub(super) struct Filled {
-    pub(super) draft: Draft,
-    pub(super) problem: Problem,
 }
 
 /// Answers a request for a route.
@@ -79,7 +76,7 @@ pub(super) async fn get(site: Arc<Site>, route: Route) -> Answer {
     if let (Route::Question(_), Loaded::Question(Value::Null)) = (&route, &loaded) {
         return refused(&NO_QUESTION);
     }
-    html(StatusCode::OK, document(&site, &route, &loaded, None))
+    html(StatusCode::OK, document(&site, &route, &loaded))
 }
 
 fn asset(kind: &'static str, text: &'static str) -> Answer {
@@ -87,7 +84,7 @@ fn asset(kind: &'static str, text: &'static str) -> Answer {
 }
 
 /// Draws a whole page.
-pub(super) fn document(site: &Site, route: &Route, loaded: &Loaded, filled: Option<&Filled>) -> String {
+pub(super) fn document(site: &Site, route: &Route, loaded: &Loaded) -> String {
     let seen = site.daemon.latest();
     let outcome = site.outcome.lock().unwrap_or_else(std::sync::PoisonError::into_inner).take();
     let view = view(site, route, &seen.snapshot);
@@ -111,16 +108,22 @@ pub(super) fn document(site: &Site, route: &Route, loaded: &Loaded, filled: Opti
     };
     let before = [filter(route), to_form].into_iter().collect();
     let after = match loaded {
-        Loaded::Question(value) if value["open"] == true => match Question::deserialize(value) {
-            Ok(question) => {
-                let draft = filled.map_or_else(|| defaults(&question), |filled| filled.draft.clone());
-                detail::question(&view, &question, &draft, filled.map(|filled| &filled.problem))
-            }
-            Err(error) => line(&format!("This question cannot be shown: {error}")),
-        },
+        Loaded::Question(value) if value["open"] == true => question_form(&view, value, None),
+        Loaded::Rejected(value, draft, problem) => question_form(&view, value, Some((draft, problem))),
         _ => form,
     };
     frame.document(&view, before, region(&view, route, loaded), after)
+}
+
+/// Draws an open question with its form, as a person left it.
+fn question_form(view: &View<'_>, value: &Value, left: Option<(&Draft, &Problem)>) -> Html {
+    match Question::deserialize(value) {
+        Ok(question) => {
+            let draft = left.map_or_else(|| defaults(&question), |(draft, _)| draft.clone());
+            detail::question(view, &question, &draft, left.map(|(_, problem)| problem))
+        }
+        Err(error) => line(&format!("This question cannot be shown: {error}")),
+    }
 }
 
 /// Draws the form that shows only rows with a text.
@@ -146,13 +149,15 @@ fn view<'a>(site: &'a Site, here: &'a Route, snapshot: &'a Snapshot) -> View<'a>
 
 fn heading(view: &View<'_>, route: &Route, loaded: &Loaded) -> String {
     match (route, loaded) {
-        (Route::Question(_), Loaded::Question(question)) => question["title"].as_str().unwrap_or("Question").to_owned(),
+        (Route::Question(_), Loaded::Question(question) | Loaded::Rejected(question, ..)) => {
+            question["title"].as_str().unwrap_or("Question").to_owned()
+        }
         (Route::Question(_), _) => "Question".to_owned(),
-        (Route::Session(id), _) => match detail::session_row(view, id) {
+        (Route::Session(id), _) => match rows::session(view.rooms(), id) {
             Some(row) => format!("Session {}", row.name),
             None => "Session".to_owned(),
         },
-        (Route::Agent(id), _) => format!("Agent {}", detail::agent_name(view, id)),
+        (Route::Agent(id), _) => format!("Agent {}", rows::agent(view.rooms(), id).map_or(id.as_str(), rows::name)),
         (Route::Thread(_), _) => "Conversation".to_owned(),
         (route, _) => route.room().name().to_owned(),
     }
@@ -162,7 +167,9 @@ fn heading(view: &View<'_>, route: &Route, loaded: &Loaded) -> String {
 fn region(view: &View<'_>, route: &Route, loaded: &Loaded) -> Html {
     match (route, loaded) {
         (_, Loaded::Problem(problem)) => notice(problem),
-        (Route::Question(_), Loaded::Question(question)) => detail::standing(view, question),
+        (Route::Question(_), Loaded::Question(question) | Loaded::Rejected(question, ..)) => {
+            detail::standing(view, question)
+        }
         (Route::Session(id), Loaded::Output(output)) => detail::session(view, id, output),
         (Route::Session(id), _) => detail::session(view, id, &Output::default()),
         (Route::Agent(id), _) => detail::agent(view, id),
@@ -181,7 +188,7 @@ pub(super) async fn load(site: &Site, route: Route, snapshot: Arc<Snapshot>) -> 
             Err(client::control::ControlError::Refused { .. }) => Loaded::Question(Value::Null),
             Err(error) => Loaded::Problem(error.to_string()),
         },
-        Route::Session(id) => match snapshot.rooms.sessions.iter().find(|row| row.id == *id) {
+        Route::Session(id) => match rows::session(&snapshot.rooms, id) {
             Some(row) if !row.is_server => Loaded::Output(output(&daemon, &row.worktree, &row.name)),
             _ => Loaded::Nothing,
         },

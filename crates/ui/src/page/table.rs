@@ -2,37 +2,21 @@
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-use super::html::{Html, el, line};
+use super::html::{Html, el};
 
 /// A cell of a row.
 pub(super) struct Cell {
-    kind: Kind,
-    content: Html,
+    pub(super) kind: Kind,
+    pub(super) content: Html,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Kind {
+pub(super) enum Kind {
     /// It names its row.
     Head,
     /// A few words that stay on one line.
     Short,
     Plain,
-}
-
-impl Cell {
-    /// Creates the cell that names its row.
-    pub(super) fn head(content: Html) -> Cell {
-        Cell { kind: Kind::Head, content }
-    }
-
-    pub(super) fn new(content: Html) -> Cell {
-        Cell { kind: Kind::Plain, content }
-    }
-
-    /// Creates a cell with a few words that stay on one line, such as an age.
-    pub(super) fn short(text: &str) -> Cell {
-        Cell { kind: Kind::Short, content: line(text) }
-    }
 }
 
 /// Draws a table.

@@ -3,21 +3,21 @@
 use project::dashboard::{AgentState, Room};
 
 use super::dashboard::View;
-use super::detail;
 use super::html::{Html, button, el, hidden, typed};
 use super::route::Route;
 use crate::letter::{EVERYONE, Letter, PRIORITIES};
+use crate::rows;
 
 /// Draws the form that belongs to a route, if one does: an answer in a conversation, a message to an agent, or one to
 /// anybody. `unsent` is a message that was not sent, with the reason.
 pub(super) fn form(view: &View<'_>, route: &Route, unsent: Option<(&Letter, &str)>) -> Html {
     let letter = match route {
         Route::Room(Room::Mail) => Letter::new(EVERYONE),
-        Route::Agent(id) => match view.rooms().agents.iter().find(|agent| agent.id == *id && agent.has_mailbox) {
+        Route::Agent(id) => match rows::agent(view.rooms(), id).filter(|agent| agent.has_mailbox) {
             Some(agent) => Letter::new(&agent.name),
             None => return Html::default(),
         },
-        Route::Thread(id) => match detail::messages(view, id).last() {
+        Route::Thread(id) => match rows::conversation(view.rooms(), id).last() {
             Some(message) => Letter::answer(message),
             None => return Html::default(),
         },

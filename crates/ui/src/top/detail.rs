@@ -17,16 +17,14 @@ pub(super) fn text(state: &State, open: &Detail) -> String {
             text.extend(rooms.events.iter().map(|event| format!("{:<12} {}", ago(event.at), event.text)));
         }
         Room::Sessions => {
-            let Some(session) = state.session(&open.id) else { return gone() };
+            let Some(session) = rows::session(rooms, &open.id) else { return gone() };
             text.push(format!("{} · {} · {}", session.name, session.profile, session.state.replace('_', " ")));
             text.extend(session.reason.iter().cloned());
             text.push(open.output.clone());
         }
         Room::Mail => {
             let Some(message) = rooms.mail.iter().find(|message| message.id == open.id) else { return gone() };
-            let mut thread: Vec<_> = rooms.mail.iter().filter(|other| other.thread == message.thread).collect();
-            thread.sort_by_key(|message| message.sent);
-            for message in thread {
+            for message in rows::conversation(rooms, &message.thread) {
                 let to = rows::recipients(message);
                 text.push(format!("{} to {to}, {}, {}", message.from, message.priority, ago(message.sent)));
                 text.extend(message.text.lines().map(|line| format!("│ {line}")));

@@ -13,6 +13,7 @@ use super::detail;
 use super::state::{Mode, State, matches};
 use super::writing::Writing;
 use crate::cells::{fit, lines, pad};
+use crate::editor::Editor;
 use crate::rows::{self, Column, Row, Tone};
 
 /// The smallest screen.
@@ -96,10 +97,7 @@ fn write(frame: &mut Frame<'_>, area: Rect, writing: &Writing) -> Option<Positio
     let width = usize::from(area.width);
     let answer = if writing.is_answer() { ", an answer" } else { "" };
     let head = format!("Priority {}{answer}. Agents read it as your own word.", writing.priority);
-    let (label, to) = ("To: ", &writing.to);
-    let room = width.saturating_sub(label.len() + 1);
-    let before = fit_end(&to.text()[..to.at()], room);
-    let line = format!("{label}{before}{}", fit(&to.text()[to.at()..], room.saturating_sub(before.width())));
+    let (line, at) = input("To: ", &writing.to, width);
     paragraph(frame, area, &[head, line, String::new()], 0);
     let area = Rect { y: area.y + 3, height: area.height.saturating_sub(3), ..area };
     let text = &writing.text;
@@ -107,7 +105,7 @@ fn write(frame: &mut Frame<'_>, area: Rect, writing: &Writing) -> Option<Positio
     let first = (row + 1).saturating_sub(usize::from(area.height));
     paragraph(frame, area, &rows, first);
     Some(match writing.is_at_recipients {
-        true => Position { x: area.x + (label.len() + before.width()) as u16, y: area.y - 2 },
+        true => Position { x: area.x + at as u16, y: area.y - 2 },
         false => Position { x: area.x + column as u16, y: area.y + (row - first) as u16 },
     })
 }
@@ -122,14 +120,7 @@ fn paragraph(frame: &mut Frame<'_>, area: Rect, lines: &[String], first: usize) 
 /// Renders the rooms with the number of their rows. Where they do not fit, the names are shortened.
 fn tabs(state: &State, width: usize, palette: Palette) -> Line<'static> {
     let rooms = &state.snapshot.rooms;
-    let count = |room: Room| match room {
-        Room::Now => rooms.now.len(),
-        Room::Agents => rooms.agents.len(),
-        Room::Sessions => rooms.sessions.len(),
-        Room::Mail => rooms.mail.len(),
-        Room::Questions => rooms.questions.len(),
-        Room::Activity | Room::Work | Room::Nodes => 0,
-    };
+    let count = |room: Room| rows::count(rooms, room);
     let label = |room: Room, letters: usize, counts: bool| {
         let name: String = room.name().chars().take(if room == state.room { 20 } else { letters }).collect();
         match count(room) {
@@ -229,16 +220,13 @@ fn status(state: &State, width: usize, palette: Palette) -> Line<'static> {
 
 /// Renders the keys that work now, and the column of the cursor where text is typed.
 fn keys(state: &State, width: usize) -> (Line<'static>, Option<usize>) {
-    let typed = |label: String, text: &str, at: usize| {
-        let room = width.saturating_sub(label.width() + 1);
-        // The end of a long text is shown.
-        let before = fit_end(&text[..at], room);
-        let column = label.width() + before.width();
-        (Line::raw(format!("{label}{before}{}", fit(&text[at..], room.saturating_sub(before.width())))), Some(column))
+    let typed = |label: &str, editor: &Editor| {
+        let (line, column) = input(label, editor, width);
+        (Line::raw(line), Some(column))
     };
     match &state.mode {
-        Mode::Filter => typed("filter: ".to_owned(), state.filter.text(), state.filter.at()),
-        Mode::Go(editor) => typed("go to: ".to_owned(), editor.text(), editor.at()),
+        Mode::Filter => typed("filter: ", &state.filter),
+        Mode::Go(editor) => typed("go to: ", editor),
         Mode::Confirm { question, .. } => (Line::styled(fit(question, width), BOLD), None),
         Mode::Help => (Line::styled("any key goes back", DIM), None),
         Mode::Write(_) => {
@@ -273,6 +261,15 @@ fn acts(room: Room) -> &'static str {
         Room::Now => " · e events",
         Room::Work | Room::Nodes => "",
     }
+}
+
+/// Returns a line with a label and an edited text, and the column of the cursor. The end of a long text is shown.
+fn input(label: &str, editor: &Editor, width: usize) -> (String, usize) {
+    let (before, after) = editor.text().split_at(editor.at());
+    let room = width.saturating_sub(label.width() + 1);
+    let before = fit_end(before, room);
+    let after = fit(after, room.saturating_sub(before.width()));
+    (format!("{label}{before}{after}"), label.width() + before.width())
 }
 
 /// Returns the end of a text that fits.

@@ -8,7 +8,6 @@ use std::thread;
 use client::Control;
 use client::control::ControlError;
 use project::Project;
-use project::dashboard::{NEXT, Snapshot};
 use serde_json::{Value, json};
 
 use super::state::{Action, Event};
@@ -16,17 +15,6 @@ use crate::feed::{self, call, outcome, request, stop_call};
 
 /// The bytes of output that are read at once.
 const READ: u64 = 60_000;
-
-/// Returns the rows now; `None` if no daemon runs.
-///
-/// # Errors
-/// A sentence about the failure.
-pub(super) fn snapshot(project: &Project, cwd: &Path) -> Result<Option<Snapshot>, String> {
-    let control = Control::connect(project, &Control::hello(project, cwd)).map_err(|error| error.to_string())?;
-    let Some(mut control) = control else { return Ok(None) };
-    let answer = control.request(NEXT, json!({}), |_, _| {}).map_err(|error| error.to_string())?;
-    serde_json::from_value(answer).map(Some).map_err(|error| error.to_string())
-}
 
 /// Starts to watch. The thread ends when the receiver is dropped.
 pub(super) fn watch(project: Project, cwd: PathBuf, events: Sender<Event>) {

@@ -14,10 +14,13 @@ mod writing;
 use std::io;
 use std::path::PathBuf;
 
-use project::dashboard::Room;
+use project::dashboard::{NEXT, Room, Snapshot};
 use project::{Project, journal};
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
+use serde_json::json;
+
+use crate::feed;
 
 pub use screen::run;
 
@@ -38,9 +41,9 @@ pub struct TopOptions<'a> {
 ///
 /// # Errors
 /// Fails with a sentence if no daemon runs, or if it cannot be asked.
-pub fn frame(project: &Project, cwd: &std::path::Path, room: Room, width: u16) -> Result<String, String> {
-    let snapshot = link::snapshot(project, cwd)?;
-    let snapshot = snapshot.ok_or("no daemon is running; the next call of an agent starts one")?;
+pub fn frame(project: &Project, room: Room, width: u16) -> Result<String, String> {
+    let snapshot = feed::request(project, NEXT, json!({}))?;
+    let snapshot: Snapshot = serde_json::from_value(snapshot).map_err(|error| error.to_string())?;
     let mut state = state::State::new(room);
     state::update(&mut state, state::Event::Clock(journal::now()));
     state::update(&mut state, state::Event::Snapshot(Box::new(snapshot)));

@@ -191,10 +191,6 @@ impl State {
             room => Some((room, id)),
         }
     }
-
-    pub(super) fn session(&self, id: &str) -> Option<&SessionRow> {
-        self.snapshot.rooms.sessions.iter().find(|session| session.id == id)
-    }
 }
 
 /// Changes the state by an event, and returns the effects.
@@ -255,7 +251,8 @@ pub(super) fn update(state: &mut State, event: Event) -> Vec<Action> {
 /// Reads more output while a session is open.
 fn follow_output(state: &State) -> Vec<Action> {
     let Mode::Detail(Detail { room: Room::Sessions, id, cursor, .. }) = &state.mode else { return Vec::new() };
-    let Some(session) = state.session(id).filter(|session| state.lost.is_none() && !session.is_server) else {
+    let session = rows::session(&state.snapshot.rooms, id);
+    let Some(session) = session.filter(|session| state.lost.is_none() && !session.is_server) else {
         return Vec::new();
     };
     let (worktree, name) = (session.worktree.clone(), session.name.clone());
@@ -407,11 +404,12 @@ fn stop_call(state: &mut State, room: Room, id: &str) {
 
 /// Returns the session of a row: the row itself, or the one that the agent's evaluation runs in.
 fn session_of<'a>(state: &'a State, room: Room, id: &str) -> Option<&'a SessionRow> {
+    let rooms = &state.snapshot.rooms;
     match room {
-        Room::Sessions => state.session(id).filter(|session| !session.is_server),
+        Room::Sessions => rows::session(rooms, id).filter(|session| !session.is_server),
         Room::Agents => {
-            let agent = state.snapshot.rooms.agents.iter().find(|agent| agent.id == id)?;
-            let mut running = state.snapshot.rooms.sessions.iter().filter(|session| session.running_since.is_some());
+            let agent = rows::agent(rooms, id)?;
+            let mut running = rooms.sessions.iter().filter(|session| session.running_since.is_some());
             let only = running.find(|session| session.worktree == agent.worktree)?;
             running.all(|session| session.worktree != agent.worktree).then_some(only)
         }

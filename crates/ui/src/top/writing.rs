@@ -5,6 +5,7 @@ use project::dashboard::Room;
 use super::state::{Action, Detail, Mode, State};
 use crate::editor::Editor;
 use crate::letter::{EVERYONE, Letter, PRIORITIES};
+use crate::rows;
 use crate::terminal::Key;
 
 /// A message in its editors.
@@ -59,7 +60,7 @@ pub(super) fn write(state: &mut State, is_answer: bool) -> Vec<Action> {
         (true, Some((Room::Mail, id))) => rooms.mail.iter().find(|message| message.id == id).map(Letter::answer),
         (true, _) => None,
         (false, Some((Room::Agents, id))) => {
-            let agent = rooms.agents.iter().find(|agent| agent.id == id && agent.has_mailbox);
+            let agent = rows::agent(rooms, &id).filter(|agent| agent.has_mailbox);
             Some(Letter::new(agent.map_or(EVERYONE, |agent| &agent.name)))
         }
         (false, _) => Some(Letter::new(EVERYONE)),
@@ -122,8 +123,8 @@ pub(super) fn see(state: &mut State) -> Vec<Action> {
         return Vec::new();
     }
     let mail = &state.snapshot.rooms.mail;
-    let thread = mail.iter().find(|message| message.id == *id).map(|message| &message.thread);
-    let unread = mail.iter().filter(|message| Some(&message.thread) == thread && message.is_unread_by_user());
+    let Some(opened) = mail.iter().find(|message| message.id == *id) else { return Vec::new() };
+    let unread = mail.iter().filter(|message| message.thread == opened.thread && message.is_unread_by_user());
     let ids: Vec<String> =
         unread.map(|message| message.id.clone()).filter(|id| state.seen.insert(id.clone())).collect();
     if ids.is_empty() { Vec::new() } else { vec![Action::See { ids }] }

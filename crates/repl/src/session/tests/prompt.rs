@@ -203,7 +203,7 @@ async fn r_at_random() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn lua_at_random() {
-    at_random("lua", LUA, "1", |n| (format!("print('out{n}') io.stderr:write('err{n}\\n')"), both(n))).await;
+    at_random("lua", LUA, "1", |n| (format!("print('out{n}') io.stderr:write('err{n}\\n')"), both_streams(n))).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
