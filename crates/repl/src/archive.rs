@@ -29,6 +29,8 @@ pub(crate) struct Chosen {
     pub(crate) component: Option<String>,
     pub(crate) cwd: Option<PathBuf>,
     pub(crate) sandbox: Option<SandboxMode>,
+    /// True if the session ran a caller's own command, which is not stored.
+    pub(crate) has_command: bool,
 }
 
 /// The directory of all logs.

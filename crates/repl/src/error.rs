@@ -30,6 +30,8 @@ pub enum ReplError {
     TooMany { limit: usize },
     #[error("session {session:?} is already running, with {runs}")]
     OtherRuns { session: String, runs: String },
+    #[error("session {session:?} ended with the previous daemon, which ran it with a `command`")]
+    CommandEnded { session: String },
     #[error("refused: the call comes from code of a sandboxed session, which could leave its sandbox through hob")]
     FromSandbox,
     #[error("the directory {} does not exist", path.display())]
@@ -79,6 +81,9 @@ impl ReplError {
             ReplError::OtherRuns { session, .. } => vec![format!(
                 "Give another name in `session`, leave `profile` and `command` out to use this one, or end it first: repl_stop {{\"session\": {session:?}}}."
             )],
+            ReplError::CommandEnded { .. } => {
+                vec!["Start it with repl_start and the same `command`, or give another name in `session`.".to_owned()]
+            }
             ReplError::FromSandbox => vec!["Make the call from outside of the session.".to_owned()],
             ReplError::NoDirectory { .. } => vec!["Give a directory that exists in `cwd`.".to_owned()],
             ReplError::Packages { packages, .. } => {

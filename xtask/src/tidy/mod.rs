@@ -42,7 +42,7 @@ pub(crate) fn run() -> Result<()> {
 /// Maximum number of third-party packages in the lock file. Each takes time to build and adds third-party code, so a
 /// new one must be worth it or replace another. The last twelve came with `landlock` and `seccompiler`, for sandboxed sessions,
 /// `rustyline`, for `hob attach`, and `vt100`, for the screens of programs on a terminal.
-const MAX_LOCKED: usize = 417;
+const MAX_LOCKED: usize = 418;
 
 fn check_lock(lock: &str) -> Option<String> {
     let count = lock.lines().filter(|line| line.starts_with("source = ")).count();

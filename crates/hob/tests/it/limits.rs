@@ -54,6 +54,19 @@ fn queued_evaluations() {
     assert_says(&waited.text, &["queued"]);
 }
 
+/// A program that prints faster than anybody reads delays neither the end of a wait nor an interrupt.
+#[test]
+fn a_wait_and_an_interrupt_end_while_output_has_no_end() {
+    let project = fresh();
+    let ran = project.run(["eval", "--session", "flood", "--profile", "bash", "--wait", "1", "yes"]);
+    assert_eq!(ran.code, Some(11), "{}", ran.stderr);
+    assert!(ran.stdout.starts_with("y\ny\n"));
+    let ran = project.run(["call", "repl_interrupt", "--session", "flood"]);
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    let ran = project.run(["eval", "--session", "flood", "echo over"]);
+    assert_eq!(ran.stdout, "over\n", "{}", ran.stderr);
+}
+
 #[test]
 fn session_memory() {
     if !has_program("python3") {

@@ -158,23 +158,25 @@ impl Repl {
         match plan {
             Some(plan) if prompted => Ok(self.renewed(key, plan)),
             Some(plan) => self.plan(caller, key, plan.request),
-            None => match self.as_chosen(caller, key) {
-                Some(plan) => Ok(plan),
-                None => {
-                    let sandbox = self.archive.chosen(&key.worktree, &key.name).and_then(|chosen| chosen.sandbox);
-                    self.plan(caller, key, StartRequest { sandbox, ..StartRequest::default() })
-                }
-            },
+            None => self.plan_as_chosen(caller, key),
         }
     }
 
     /// Returns the start that was chosen for the session of that name under an earlier daemon, if it is still possible.
-    fn as_chosen(&self, caller: &Caller, key: &SessionKey) -> Option<StartPlan> {
-        let Chosen { profile, component, cwd, sandbox } = self.archive.chosen(&key.worktree, &key.name)?;
+    fn plan_as_chosen(&self, caller: &Caller, key: &SessionKey) -> Result<StartPlan, ReplError> {
+        let Some(chosen) = self.archive.chosen(&key.worktree, &key.name) else {
+            return self.plan(caller, key, StartRequest::default());
+        };
+        if chosen.has_command {
+            return Err(ReplError::CommandEnded { session: key.name.clone() });
+        }
+        let Chosen { profile, component, cwd, sandbox, .. } = chosen;
         let request = StartRequest { profile, component, cwd, sandbox, ..StartRequest::default() };
-        let mut plan = self.plan(caller, key, request).ok()?;
+        let Ok(mut plan) = self.plan(caller, key, request) else {
+            return self.plan(caller, key, StartRequest { sandbox, ..StartRequest::default() });
+        };
         plan.spec.launch.fallback = Some("the same as under the previous daemon".to_owned());
-        Some(plan)
+        Ok(plan)
     }
 
     /// Returns the same start with the project's current virtual environment and sandbox, which may be new.
@@ -284,8 +286,8 @@ impl Repl {
             let cwd = cwd.map(|_| plan.spec.launch.cwd.clone());
             // A custom command and its environment belong to the caller alone.
             let chosen = match command {
-                Some(_) => Chosen { sandbox, ..Chosen::default() },
-                None => Chosen { profile, component, cwd, sandbox },
+                Some(_) => Chosen { sandbox, has_command: true, ..Chosen::default() },
+                None => Chosen { profile, component, cwd, sandbox, has_command: false },
             };
             Archive::note(place, &chosen);
         }

@@ -16,9 +16,9 @@ async fn what_was_chosen_for_a_session_outlives_the_daemon() {
     let fixture = fixture.next_daemon().await;
     let (said, _) = fixture.call("repl_eval", json!({"code": "pwd"})).await;
     assert!(said.starts_with("/w0/below\n"), "{said}");
-    assert!(said.contains("of profile bash, the same as under the previous daemon;"), "{said}");
+    assert!(said.contains("with profile `bash`, the same as under the previous daemon;"), "{said}");
     let (said, _) = fixture.call("repl_eval", json!({"session": "py", "code": "2 ** 5"})).await;
-    assert!(said.starts_with("32\n") && said.contains("of profile python, the same as"), "{said}");
+    assert!(said.starts_with("32\n") && said.contains("with profile `python`, the same as"), "{said}");
     // A choice that is replaced, or no longer possible, is not binding.
     std::fs::remove_dir(&below).unwrap();
     let fixture = fixture.next_daemon().await;
@@ -30,6 +30,18 @@ async fn what_was_chosen_for_a_session_outlives_the_daemon() {
     let fixture = fixture.next_daemon().await;
     let (said, _) = fixture.call("repl_eval", json!({"session": "py", "code": "echo $((2+2))"})).await;
     assert!(said.starts_with("4\n"), "{said}");
+    // A command is not stored, so another program must not take its place.
+    fixture.call("repl_start", json!({"session": "own", "profile": "python", "command": ["python3", "-q"]})).await;
+    let fixture = fixture.next_daemon().await;
+    fixture
+        .check(
+            "repl_eval",
+            json!({"session": "own", "code": "1"}),
+            expect![[r#"
+                error: session "own" ended with the previous daemon, which ran it with a `command`
+                Start it with repl_start and the same `command`, or give another name in `session`."#]],
+        )
+        .await;
     fixture.repl.shutdown().await;
 }
 

@@ -19,7 +19,7 @@ use crate::client::{Client, text};
 
 const PAGE: &str = "docs/generated/score-explore.md";
 /// The number of definitions of each kind and language.
-const SYMBOLS: usize = 30;
+const SYMBOLS: usize = 20;
 const WAIT_MS: u64 = 50_000;
 /// The maximum number of listed differences of a row.
 const LISTED: usize = 40;

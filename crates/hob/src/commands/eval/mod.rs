@@ -158,7 +158,11 @@ impl Eval {
             self.tell_behind(&result["structuredContent"]);
         }
         let follow = |control: &mut Control, result: &Value, printed: &mut Option<&mut Printed>| match printed {
-            Some(printed) if result["isError"] != true => printed.follow(control, &of),
+            Some(printed) if result["isError"] != true => {
+                // A program may print without end, and faster than this command.
+                let is_over = || runs(result) && (left().is_zero() || told.to_end() || told.to_interrupt());
+                printed.follow(control, &of, is_over)
+            }
             _ => Ok(()),
         };
         let mut typed = self.takes_what_is_typed().then(Typed::default);

@@ -22,8 +22,13 @@ pub(super) struct Printed {
 }
 
 impl Printed {
-    /// Prints new output. `session` and `eval` in `of` name the evaluation.
-    pub(super) fn follow(&mut self, control: &mut Control, of: &Value) -> Result<(), Failure> {
+    /// Prints new output until it has all been printed or `is_over`. `session` and `eval` in `of` name the evaluation.
+    pub(super) fn follow(
+        &mut self,
+        control: &mut Control,
+        of: &Value,
+        is_over: impl Fn() -> bool,
+    ) -> Result<(), Failure> {
         while terminal::lost_output().is_none() {
             let asked = json!({
                 "session": of["session"], "eval": of["eval"], "stream": "stdout", "cursor": self.cursor,
@@ -34,7 +39,7 @@ impl Printed {
             let bytes = answer["bytes"].as_str().and_then(|bytes| STANDARD.decode(bytes).ok()).unwrap_or_default();
             self.last = bytes.last().copied().or(self.last);
             terminal::print_bytes(&bytes);
-            if answer["more"] != true {
+            if answer["more"] != true || is_over() {
                 break;
             }
         }

@@ -85,7 +85,7 @@ fn the_session_of_yesterday_is_of_the_same_profile() {
     project.run(["stop"]).ok();
     let ran = project.run(["eval", "echo $((2+2))"]);
     assert_eq!(ran.stdout, "4\n", "{ran:#?}");
-    says(&ran.stderr, &["of profile bash, the same as under the previous daemon"]);
+    says(&ran.stderr, &["with profile `bash`, the same as under the previous daemon"]);
 }
 
 #[test]

@@ -155,12 +155,11 @@ impl Actor {
         self.perform();
         loop {
             match self.wake().await {
-                Wake::Command(Some(command)) => self.command(command),
-                Wake::Command(None) => {
-                    self.state.orphaned = true;
-                    self.on(Event::Stop { reason: "it is no longer used".to_owned() });
+                Wake::Command(command) => self.command_or_end(command),
+                Wake::Readable => {
+                    self.read();
+                    self.serve_between_output();
                 }
-                Wake::Readable => self.read(),
                 Wake::Writable => self.inputs.write(),
                 Wake::Exit => self.exited().await,
                 Wake::Probed(answer) => {
@@ -184,6 +183,29 @@ impl Actor {
             if self.state.orphaned && self.state.dead && self.state.ending.is_none() {
                 return;
             }
+        }
+    }
+
+    fn command_or_end(&mut self, command: Option<Command>) {
+        match command {
+            Some(command) => self.command(command),
+            None => {
+                self.state.orphaned = true;
+                self.on(Event::Stop { reason: "it is no longer used".to_owned() });
+            }
+        }
+    }
+
+    /// Handles a command, input and deadlines while output may come without end: [`Self::wake`] prefers output.
+    fn serve_between_output(&mut self) {
+        match self.commands.try_recv() {
+            Ok(command) => self.command_or_end(Some(command)),
+            Err(mpsc::error::TryRecvError::Disconnected) if !self.state.orphaned => self.command_or_end(None),
+            Err(_) => {}
+        }
+        self.inputs.write();
+        if self.next_deadline().is_some_and(|deadline| deadline <= Instant::now()) {
+            self.on_timer();
         }
     }
 

@@ -143,6 +143,16 @@ async fn a_flood_of_escape_sequences_is_drawn_and_kept() {
     assert_eq!(press(&session, "<Enter>").await.0, Status::Exited);
 }
 
+/// The screen is drawn more slowly than the program prints, so output is always there.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn output_without_end_delays_no_interrupt() {
+    let session = session(&[], Path::new("/")).await;
+    let begun = session.eval(EvalRequest { wait: Duration::from_millis(200), ..EvalRequest::new("yes") }).await;
+    assert_eq!(begun.expect("an answer").status, Status::Running);
+    let report = session.interrupt(1000).await.expect("an answer");
+    assert_eq!(report.outcome, InterruptOutcome::Interrupted, "{report:?}");
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_program_that_ends_at_once_leaves_its_screen() {
     let session = session(&["sh", "-c", "printf 'no \\033[1mfile\\033[m'; exit 3"], Path::new("/")).await;
