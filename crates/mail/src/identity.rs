@@ -428,7 +428,7 @@ mod tests {
         identities.save(&identity("too", Some("/w"))).unwrap();
         let several = resolved(&identities, None, "/w");
         assert!(several.starts_with("this worktree has 2 agent names"), "{several}");
-        assert!(several.ends_with("one of: mine (\"dev\"), too (\"dev\")."), "{several}");
+        assert!(several.ends_with("Possible names: mine (\"dev\"), too (\"dev\")."), "{several}");
         assert!(resolved(&identities, Some("No!"), "/w").contains("invalid name"));
     }
 
@@ -448,7 +448,7 @@ mod tests {
         assert_eq!(meant(Some("run of first"), &["second"]), "first");
         assert_eq!(meant(Some("another run"), &["second"]), "second");
         let several = meant(None, &["first", "third"]);
-        assert!(several.ends_with("one of: first (\"dev\"), third (\"dev\")."), "{several}");
+        assert!(several.ends_with("Possible names: first (\"dev\"), third (\"dev\")."), "{several}");
     }
 
     #[test]

@@ -59,7 +59,8 @@ fn queued_evaluations() {
 fn a_wait_and_an_interrupt_end_while_output_has_no_end() {
     let project = fresh();
     let ran = project.run(["eval", "--session", "flood", "--profile", "bash", "--wait", "1", "yes"]);
-    assert_eq!(ran.code, Some(11), "{}", ran.stderr);
+    // It prints more than the log keeps, which is an error.
+    assert!(matches!(ran.code, Some(1 | 11)) && ran.stderr.contains("It is still running"), "{}", ran.stderr);
     assert!(ran.stdout.starts_with("y\ny\n"));
     let ran = project.run(["call", "repl_interrupt", "--session", "flood"]);
     assert_eq!(ran.code, Some(0), "{}", ran.stderr);

@@ -75,7 +75,7 @@ fn a_dead_daemon_s_terminal_has_ended_and_its_output_is_readable() {
     assert!(waited.stderr.contains("ran under an earlier daemon; it may not have ended"), "{waited:?}");
     let next = project.run(["eval", "echo next"]);
     assert!(next.stdout.contains("next") && !next.stdout.contains("42 before"), "{next:?}");
-    assert!(next.stderr.contains("ended with its daemon: what it had defined is gone"), "{next:?}");
+    assert!(next.stderr.contains("ended with its daemon: its definitions are gone"), "{next:?}");
 }
 
 /// A read-only call is simply repeated, without a warning.

@@ -153,7 +153,7 @@ fn cabal_has_no_list_of_packages_and_no_network() {
             "did not start",
             "127.0.0.1",
             "run `cabal update` once",
-            ".cabal/config` empties it",
+            "empty cabal's configuration with `: > ",
             "`hob call repl_start --profile ghci`",
         ],
     );
@@ -171,12 +171,12 @@ fn files_of_the_mail_that_are_damaged() {
     project.write("long", &"words ".repeat(100_000));
     project.run(["send", "--file", "long", "--to", "reviewer", "--as", "planner"]).ok();
     let good = project.run(["doctor"]).stdout;
-    assert_says(&good, &["ok files: whole"]);
+    assert_says(&good, &["ok files: all existing files are valid"]);
     project.run(["stop"]).ok();
     let path = project.state_dir().join("mail.db");
     let whole = fs::read(&path).unwrap();
     let rest = fs::read_dir(project.state_dir()).unwrap().count();
-    assert_says(&project.run(["doctor"]).stdout, &["ok files: whole"]);
+    assert_says(&project.run(["doctor"]).stdout, &["ok files: all existing files are valid"]);
     assert_eq!(fs::read_dir(project.state_dir()).unwrap().count(), rest, "looking leaves nothing");
     // The second half is missing, as after a disk failure; and a different file altogether.
     let mut torn = whole.clone();

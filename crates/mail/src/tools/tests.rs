@@ -105,7 +105,7 @@ async fn an_answer_says_who_has_it_who_has_not_and_how_an_address_was_understood
         .unwrap();
     let (one, text) = send(&fixture, &ann, json!({"to": "dev", "content": "x"})).await.unwrap();
     assert_eq!((one.recipients.len(), one.resolved_to.as_deref()), (1, Some("agent:dev")));
-    assert!(one.warnings[0].contains("also there: role:dev"), "{:?}", one.warnings);
+    assert!(one.warnings[0].contains("also matches role:dev"), "{:?}", one.warnings);
     assert!(text.ends_with("To address that, write it in this form."), "{text}");
     let (listed, text) = call(list_agents::ListAgents(fixture.callers.clone()), &ann, json!({})).await.unwrap();
     assert_eq!((&*listed.agents[3].name, &*listed.agents[3].last_seen_at), ("old", "never"));

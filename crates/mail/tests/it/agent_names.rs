@@ -228,7 +228,7 @@ async fn two_processes_of_one_worktree_are_told_of_each_other() {
     let again = process("/w/a", 11);
     assert!(daemon.ok(&again, "list_agents", json!({})).await.contains("ann (agent, you)"));
     let said = daemon.call(&process("/w/a", 33), "check_messages", json!({})).await.unwrap_err();
-    assert!(said.contains("one of: ann (\"agent\"), bob (\"agent\").\nCall register_agent with"), "{said}");
+    assert!(said.contains("Possible names: ann (\"agent\"), bob (\"agent\").\nCall register_agent with"), "{said}");
 }
 
 #[tokio::test]

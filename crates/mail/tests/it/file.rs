@@ -104,7 +104,7 @@ fn a_log_without_its_file_is_no_empty_mailbox() {
     std::fs::write(dir.path().join("mail.db-wal"), "what was written last").unwrap();
     for (said, next) in said_of(&path) {
         assert!(said.ends_with("mail.db-wal is the log of a missing file"), "{said}");
-        assert!(next.contains("put mail.db back"), "{next}");
+        assert!(next.contains("Put mail.db back"), "{next}");
     }
     assert_eq!(std::fs::read(dir.path().join("mail.db-wal")).unwrap(), b"what was written last");
 }

@@ -161,7 +161,7 @@ fn a_rule_that_can_never_hold_is_an_error_of_the_check() {
     );
     let check = project.run(["policy", "check"]);
     assert_eq!(check.code, Some(1));
-    assert!(check.stderr.contains("hob-policy.toml: line 8: rule a: `command` never holds"), "{check:?}");
+    assert!(check.stderr.contains("hob-policy.toml: line 8: rule a: `command` never matches"), "{check:?}");
 }
 
 #[test]

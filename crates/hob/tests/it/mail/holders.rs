@@ -97,7 +97,7 @@ fn without_a_name_the_server_starts_all_the_same() {
     assert!(said.contains("no agent name yet") && said.contains("hob quickstart --name"), "{said}");
     assert_eq!(ok(&mut nobody, "list_agents", json!({}))["count"], 0);
     let unknown = refused(&mut team.agent("planner"), "check_messages", json!({}));
-    assert!(unknown.contains("no agent \"planner\"") && unknown.contains("hob quickstart"), "{unknown}");
+    assert!(unknown.contains("Unknown agent \"planner\"") && unknown.contains("hob quickstart"), "{unknown}");
     // From then on the worktree has a name, without any configuration.
     team.hob("tester", &["quickstart", "--name", "anna", "--role", "dev"]);
     assert_eq!(ok(&mut nobody, "check_messages", json!({}))["status"], "empty");

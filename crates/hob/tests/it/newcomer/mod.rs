@@ -81,7 +81,7 @@ fn questions_about_code_that_does_not_load_say_so() {
     for asked in [json!({"kind": "type_at", "at": "src/Area.hs:3:1"}), json!({"kind": "type", "target": "area"})] {
         let answer = peer.call("repl_query", asked);
         assert!(answer.is_error, "{}", answer.text);
-        says(&answer.text, &["The last load failed: src/Area.hs:3:8: error", "repl_reload loads it"]);
+        says(&answer.text, &["The last load failed: src/Area.hs:3:8: error", "Correct it and call repl_reload"]);
         assert!(!answer.text.contains("repl_start"), "{}", answer.text);
     }
     // For a shell, this is a failed evaluation.
@@ -372,7 +372,7 @@ fn an_answer_of_old_code_says_so() {
     assert_eq!((ran.stdout.as_str(), ran.stderr.as_str()), ("5\n", ""));
     project.write("Shape.hs", "module Shape where\n\narea :: Int\narea = \n");
     project.run(["call", "repl_reload"]);
-    says(&eval("side").stderr, &["The last load failed: Shape.hs:", "`hob call repl_diagnostics` has every message"]);
+    says(&eval("side").stderr, &["The last load failed: Shape.hs:", "`hob call repl_diagnostics` lists all messages"]);
 }
 
 #[test]

@@ -64,7 +64,7 @@ fn a_priority_that_there_is_not_is_told_the_nearest() {
     assert!(answer.is_error, "{}", answer.text);
     says(
         &answer.text,
-        &["no priority \"urgent\"", "`critical`, `high`, `normal` or `low`", "the nearest is `critical`"],
+        &["unknown priority \"urgent\"", "`critical`, `high`, `normal` or `low`", "the nearest is `critical`"],
     );
 }
 
@@ -77,7 +77,7 @@ fn what_was_rejected_is_not_acked_in_silence() {
     says(&project.run(["ack", "--reject", id, "--as", "bob"]).ok(), &["rejected"]);
     let ran = project.run(["ack", id, "--as", "bob"]);
     assert_eq!(ran.code, Some(4), "{ran:#?}");
-    says(&ran.stdout, &["rejected before, and stays so"]);
+    says(&ran.stdout, &["already rejected"]);
     says(&ran.stderr, &["already settled, so unchanged", "`hob reply ID TEXT`"]);
     // Repeating the same answer succeeds.
     says(&project.run(["ack", "--reject", id, "--as", "bob"]).ok(), &["rejected"]);

@@ -50,7 +50,7 @@ fn a_session_that_starts_on_broken_code_says_where_it_is_broken() {
     // The first evaluation, and each that misses a name.
     for code in ["1 + 1", "area", "import Area"] {
         let ran = project.run(["eval", code]);
-        says(&ran.stderr, &[failed, "`hob call repl_reload` loads it; `hob call repl_diagnostics` has every message"]);
+        says(&ran.stderr, &[failed, "call `hob call repl_reload`; `hob call repl_diagnostics` lists all messages"]);
         assert_eq!(ran.stderr.matches("The last load failed").count(), 1, "{}", ran.stderr);
     }
     assert_eq!(project.run(["eval", "2 + 2"]).stderr, "");

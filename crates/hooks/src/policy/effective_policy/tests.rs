@@ -162,7 +162,7 @@ fn a_text_that_would_fill_the_record_does_not_count_and_says_so() {
     let over = in_force(&rules(3000, 1500), &held, &NOTHING);
     assert_eq!((over.held.rules.len(), over.policy.rules.len()), (3000, 3000), "what was held stays");
     let why = over.broken.unwrap();
-    assert!(why.contains("more than 4000 rules") && why.contains("`hob trust`"), "{why}");
+    assert!(why.contains("exceeds 4000 rules") && why.contains("`hob trust`"), "{why}");
     assert_eq!(over.pending, ["the text replaces too many previous rules"]);
     let granted = in_force(&rules(3000, 1500), &held, &text("1"));
     assert_eq!((granted.held.rules.len(), granted.pending.len()), (1500, 0));
