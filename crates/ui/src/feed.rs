@@ -107,7 +107,10 @@ pub(crate) fn outcome(result: Result<Value, String>) -> String {
 /// Returns the outcome of stopping a call in a sentence.
 pub(crate) fn stop_call(project: &Project, number: u64, started: u64) -> String {
     match request(project, STOP_CALL, json!({"number": number, "started": started})) {
-        Ok(answer) if answer["stopped"] == true => "The call is cancelled; its agent gets an error. Interrupt its session if the evaluation must stop.".to_owned(),
+        Ok(answer) if answer["stopped"] == true => {
+            "The call is cancelled; its agent gets an error. Interrupt its session if the evaluation must stop."
+                .to_owned()
+        }
         Ok(_) => "The call has ended.".to_owned(),
         Err(why) => format!("not cancelled: {why}"),
     }

@@ -21,7 +21,8 @@ const ARGUMENTS: usize = 400;
 const MINUTES: usize = 15;
 pub(crate) const MINUTE: u64 = 60_000;
 /// The error of a call that a person stopped.
-const STOPPED: &str = "Your user cancelled this call, in hob top or on hob's page. What it started in a session may still run.";
+const STOPPED: &str =
+    "Your user cancelled this call, in hob top or on hob's page. What it started in a session may still run.";
 
 /// The log of calls.
 #[derive(Default)]

@@ -187,7 +187,10 @@ fn what_is_found_is_shown_by_a_command() {
     let id = team.hob("planner", &["send", "get_thread is a word of mine", "--to", "reviewer"]);
     let found = team.hob("planner", &["search", "word"]);
     let (first, rest) = found.split_once('\n').unwrap();
-    assert!(first.contains("`hob thread ID` shows the full text") && rest.contains("get_thread is a word"), "{id}{found}");
+    assert!(
+        first.contains("`hob thread ID` shows the full text") && rest.contains("get_thread is a word"),
+        "{id}{found}"
+    );
 }
 
 #[test]
