@@ -347,6 +347,10 @@ mod tests {
         assert!(HelloAck::incompatible(&hello, None, "a1").making_room);
         let busy = HelloAck::incompatible(&hello, Some("2 sessions (main, test)".into()), "a1");
         assert!(!busy.making_room);
-        assert!(busy.error.unwrap().contains("kept by 2 sessions (main, test); end it with `hob stop`"));
+        assert!(
+            busy.error
+                .unwrap()
+                .contains("still runs 2 sessions (main, test); when that may be lost, end it with `hob stop`")
+        );
     }
 }

@@ -17,8 +17,10 @@ const DEFERRED: &[&str] = &["-Wdeferred-type-errors", "-Wdeferred-out-of-scope-v
 pub struct ChangeEffect {
     /// The messages that GHC reports only with the change, with paths relative to the root.
     pub messages: BTreeSet<Message>,
-    /// Files that were not compiled, with the reason.
+    /// Files that were not compiled without the change, with the reason.
     pub open: BTreeMap<PathBuf, String>,
+    /// True if an error ended the compilation of a module, so that later errors and its importers are unknown.
+    pub is_partial: bool,
 }
 
 /// Compiles a worktree with and without another text for a file.
@@ -34,9 +36,13 @@ pub(crate) async fn prove(order: &Order, file: &Path, text: &str) -> Result<Chan
     let written = std::fs::create_dir_all(places.own.join("changed")).and_then(|()| std::fs::write(&changed, text));
     written.map_err(|error| format!("cannot write {}: {error}", changed.display()))?;
 
+    // Includes are relative to the folder of the file. A run with another `-I` compiles all modules again.
+    let includes = format!("-I{}", file.parent().unwrap_or(root).display());
+    let mut quiet = vec!["-w"];
+    quiet.extend(text.contains("#include").then_some(includes.as_str()));
     let mut failed: Vec<BTreeMap<PathBuf, String>> = Vec::new();
     for unit in &units.all {
-        failed.push(workspace.compile(unit, root, &["-w"]).await);
+        failed.push(workspace.compile(unit, root, &quiet).await);
     }
     let compiled = |file: &Path| {
         let mut units = units.all.iter().zip(&failed);
@@ -44,22 +50,29 @@ pub(crate) async fn prove(order: &Order, file: &Path, text: &str) -> Result<Chan
     };
     let all = failed.iter().flatten().chain(&units.open).filter(|(file, _)| !compiled(file));
     let open: BTreeMap<PathBuf, String> = all.map(|(file, why)| (file.clone(), why.clone())).collect();
+    let module = units.all.iter().find_map(|unit| unit.files.get(file));
+    // A program outside of packages finds the file by its folder.
+    let may_import =
+        |option: &String| option.strip_prefix("-i").is_some_and(|dir| !dir.is_empty() && file.starts_with(dir));
     if !compiled(file) {
         let why = open.get(file).map_or("no package of the project has it", String::as_str);
         return Err(format!("GHC does not compile the file without the change: {why}"));
     }
-    let options: Vec<&str> = ["-w", "-fdefer-type-errors"].iter().chain(FATAL).chain(DEFERRED).copied().collect();
+    let options: Vec<&str> =
+        quiet.iter().chain(&["-fdefer-type-errors"]).chain(FATAL).chain(DEFERRED).copied().collect();
     let mut runs: [BTreeSet<Message>; 2] = Default::default();
     // The second run restores the interfaces, so both compile the same modules.
-    for (messages, text) in runs.iter_mut().zip([&changed, file]) {
+    for (messages, text) in runs.iter_mut().zip([&changed, &file.to_owned()]) {
         for (unit, failed) in units.all.iter().zip(&failed) {
-            if let Some(module) = unit.files.get(file) {
-                remove_interface(places, unit, module);
-            }
-            let files: Vec<&Path> =
+            let mut files: Vec<&Path> =
                 unit.files_without(failed).map(|one| if one == file { text } else { one }).collect();
             if files.is_empty() {
                 continue;
+            }
+            let has_file = unit.files.contains_key(file);
+            if has_file || unit.options.iter().any(may_import) {
+                module.into_iter().for_each(|module| remove_interface(places, unit, module));
+                files.extend((!has_file).then_some(text.as_path()));
             }
             let compiled = run(runner, toolchain, places, unit, &files, &options).await?;
             if let Some(problem) = compiled.problems.into_iter().next() {
@@ -75,5 +88,6 @@ pub(crate) async fn prove(order: &Order, file: &Path, text: &str) -> Result<Chan
     }
     let [with, without] = runs;
     let messages: BTreeSet<Message> = with.difference(&without).cloned().collect();
-    Ok(ChangeEffect { messages, open })
+    let is_partial = messages.iter().any(|message| message.is_error);
+    Ok(ChangeEffect { messages, open, is_partial })
 }

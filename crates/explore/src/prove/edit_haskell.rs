@@ -1,5 +1,8 @@
 //! The changes of Haskell definitions: in a declaration of a type, or in the signature and all equations of a function.
 
+use std::cell::Cell;
+
+use code::Kind;
 use code::facts::Symbol;
 
 use crate::rubric::Change;
@@ -10,14 +13,18 @@ pub(super) fn apply(text: &str, symbol: &Symbol, change: Change) -> Option<Strin
         Change::AddVariant => variant(text, symbol),
         Change::ChangeSignature => {
             let is_signature = |rest: &str| rest.trim_start().starts_with("::");
-            edit_lines(text, symbol, |name, rest| {
+            let equations = Cell::new(0);
+            let changed = edit_lines(text, symbol, |name, rest| {
                 if !is_signature(rest) {
+                    equations.set(equations.get() + 1);
                     return Some(format!("{name} _{rest}"));
                 }
                 let at = context_end(rest, rest.find("::")? + 2);
                 // No argument of a call has this type by chance.
                 Some(format!("{name}{} () ->{}", &rest[..at], &rest[at..]))
-            })
+            });
+            // A method of a class may have only a signature; another function has infix equations.
+            changed.filter(|_| equations.get() > 0 || symbol.kind == Kind::Method)
         }
         Change::Remove | Change::Rename => {
             let prefix = if symbol.name.starts_with(char::is_uppercase) { "HobRenamed_" } else { "hob_renamed_" };
@@ -36,7 +43,8 @@ fn variant(text: &str, symbol: &Symbol) -> Option<String> {
     let declaration = &declaration[..length];
     let at = declaration.find('=')? + 1;
     let head = &declaration[..at];
-    let is_data = head.trim_start().starts_with("data ") && !head.contains("--") && !head.contains(" where");
+    let is_data =
+        head.trim_start().starts_with("data ") && !["--", "{-", " where"].iter().any(|part| head.contains(part));
     is_data.then(|| [&text[..start + at], " HobAdded |", &text[start + at..]].concat())
 }
 
@@ -54,7 +62,8 @@ fn edit_lines(text: &str, symbol: &Symbol, edit: impl Fn(&str, &str) -> Option<S
     // The lines around that are blank, deeper, comments, or of the same name.
     let is_part = |line: &str| {
         let indent = line.len() - line.trim_start().len();
-        line.trim().is_empty() || indent > column || line.trim_start().starts_with("--") || at_name(line).is_some()
+        let is_comment = line.trim_start().starts_with("--") || line.trim_start().starts_with("{-#");
+        line.trim().is_empty() || indent > column || is_comment || at_name(line).is_some()
     };
     let before = lines[..symbol.line - 1].iter().rev().take_while(|line| is_part(line)).count();
     let after = lines[symbol.line..].iter().take_while(|line| is_part(line)).count();
@@ -88,7 +97,7 @@ fn context_end(text: &str, at: usize) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use code::{Kind, Language};
+    use code::Language;
 
     use super::*;
 

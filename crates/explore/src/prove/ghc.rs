@@ -17,11 +17,13 @@ pub(super) async fn compile(
     let effect = timeout_at(Instant::from_std(order.until), effect).await;
     let effect =
         effect.map_err(|_| "ghc needs more time; ask again, it goes on where it stopped, or raise `wait_ms`")??;
+    let stopped = || effect.is_partial.then(|| "ghc stopped at an error, so later ones may be missing".to_owned());
     let limits = effect.open.first_key_value().map(|(file, why)| {
         let count = effect.open.len();
         let file = file.strip_prefix(order.root).unwrap_or(file).display();
         format!("{count} file(s) do not compile without the change, the first {file}: {why}")
     });
+    let limits = limits.or_else(stopped);
     let errors = effect.messages.into_iter().map(|message| CompilerError {
         file: message.file,
         line: message.line,

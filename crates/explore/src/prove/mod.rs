@@ -98,8 +98,11 @@ impl Compiling {
             error.file == Path::new(&symbol.file) && edit::is_edited(&text, &changed, error.line)
         };
         if symbol.language == Language::Haskell {
-            let (mut errors, limits) = ghc::compile(order, &symbol.file, &changed).await?;
-            errors.retain(|error| !is_change(error));
+            let (errors, limits) = ghc::compile(order, &symbol.file, &changed).await?;
+            // The definition has a form that the edit does not know, or it uses itself.
+            if let Some(error) = errors.iter().find(|error| is_change(error)) {
+                return Err(format!("the changed definition does not compile: line {}: {}", error.line, error.message));
+            }
             return Ok(Proof { compiler, errors, limits });
         }
         let scratch = Scratch::new(&self.directory, order.root);

@@ -94,6 +94,16 @@ const SHAPES_HS: &[(&str, &str)] = &[
         "module Total where\n\nimport Geo\n\ntotal :: [Shape] -> Double\ntotal shapes = sum (map area shapes)\n\n\
          isRound :: Shape -> Bool\nisRound (Circle _) = True\nisRound _ = False\n\nhalf :: Int -> Int\nhalf 0 = 0\n",
     ),
+    (
+        "Main.hs",
+        "module Main where\n\nimport Geo\n\nmain :: IO ()\nmain = mapM_ draw [Circle 1]\n  where\n    draw shape = case shape of\n      \
+         Circle _ -> pure ()\n      Square _ -> pure ()\n",
+    ),
+    (
+        "Forms.hs",
+        "module Forms where\n\none, two :: Int -> Int\none x = x\ntwo x = x\n\nthree :: Int -> Int\n{-# INLINE three #-}\n\
+         three x = x\n\nuse :: Int\nuse = three (one 1)\n",
+    ),
 ];
 
 /// Returns the shared state of calls that may run GHC.
@@ -124,20 +134,25 @@ fn ghc_proves_incomplete_patterns_and_type_errors() {
     // The same answer with and without the output of an earlier run.
     for _ in 0..2 {
         let found = prove("add a variant", "Shape");
-        assert_eq!(proved(&found), ["Geo.hs:7", "Geo.hs:11"], "{found:#}");
-        assert!(found["summary"].as_str().unwrap().contains("(2 proved by ghc)"), "{found:#}");
+        assert_eq!(proved(&found), ["Geo.hs:7", "Geo.hs:11", "Main.hs:8"], "{found:#}");
+        assert!(found["summary"].as_str().unwrap().contains("(3 proved by ghc)"), "{found:#}");
         let found = prove("add a parameter", "area");
         assert_eq!(proved(&found), ["Geo.hs:13", "Total.hs:6"], "{found:#}");
     }
     let found = prove("rename", "name");
     assert_eq!(proved(&found), ["Geo.hs:1"], "{found:#}");
+    assert!(found["head"]["reasons"].to_string().contains("ghc stopped at an error"), "{found:#}");
+    let found = prove("add a parameter", "three");
+    assert_eq!(proved(&found), ["Forms.hs:12"], "{found:#}");
+    let found = prove("add a parameter", "one");
+    assert!(found["head"]["reasons"].to_string().contains("the changed definition does not compile"), "{found:#}");
     for (path, text) in SHAPES_HS {
         assert_eq!(std::fs::read_to_string(worktree.path().join(path)).unwrap(), *text);
     }
 
     std::fs::write(worktree.path().join("Bad.hs"), "module Bad where\nimport Geo\nbad :: Int\nbad = \"\"\n").unwrap();
     let found = prove("add a variant", "Shape");
-    assert_eq!(proved(&found), ["Geo.hs:7", "Geo.hs:11"], "{found:#}");
+    assert_eq!(proved(&found), ["Geo.hs:7", "Geo.hs:11", "Main.hs:8"], "{found:#}");
     let reasons = found["head"]["reasons"].to_string();
     assert!(reasons.contains("1 file(s) do not compile without the change, the first Bad.hs: line 4: "), "{reasons}");
 }

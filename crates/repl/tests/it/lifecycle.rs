@@ -38,7 +38,7 @@ async fn what_was_chosen_for_a_session_outlives_the_daemon() {
             "repl_eval",
             json!({"session": "own", "code": "1"}),
             expect![[r#"
-                error: session "own" ended with the previous daemon, which ran it with a `command`
+                error: Session "own" ended with the previous daemon, which ran it with a `command`.
                 Start it with repl_start and the same `command`, or give another name in `session`."#]],
         )
         .await;

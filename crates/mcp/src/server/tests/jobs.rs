@@ -325,7 +325,7 @@ async fn calls_that_are_done_just_then_are_answered() {
             let answer = client.next().await;
             if text(&answer) != "done" {
                 let (_, rest) = text(&answer).split_once("as job ").expect("it became a job");
-                ids.extend(rest.split_once(' ').map(|(id, _)| id.to_owned()));
+                ids.extend(rest.split_once(['.', ' ']).map(|(id, _)| id.to_owned()));
             }
         }
         for id in ids {

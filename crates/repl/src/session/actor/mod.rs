@@ -159,6 +159,8 @@ impl Actor {
                 Wake::Readable => {
                     self.read();
                     self.serve_between_output();
+                    // Other tasks of the daemon run between two reads of endless output.
+                    tokio::task::yield_now().await;
                 }
                 Wake::Writable => self.inputs.write(),
                 Wake::Exit => self.exited().await,

@@ -236,7 +236,7 @@ async fn only_the_evaluation_that_is_meant() {
         "{refused}"
     );
     let refused = session.input_to(Some(over), "x\n".to_owned(), false).await.expect_err("it is over");
-    assert_eq!(refused.to_string(), format!("evaluation {over} has ended (done); #{running} runs now"));
+    assert_eq!(refused.to_string(), format!("evaluation {over} has ended (done); #{running} is running"));
     let begun = Instant::now();
     let report = session.interrupt_one(Some(running), View::all(100)).await.expect("an answer");
     assert_eq!(report.outcome, InterruptOutcome::Interrupted);

@@ -231,11 +231,11 @@ fn another_evaluation_than_the_one_that_is_meant_is_left_alone() {
         write "a\n"
         answer 1 with #1 done "" ""
         write "b\n"
-        refuse 9: evaluation 1 has ended (done); #2 runs now
+        refuse 9: evaluation 1 has ended (done); #2 is running
         answer 3 with #3 interrupted "" ""
         interrupted 9: Withdrawn Some(3) after 0ns
         refuse 9: unknown evaluation 7 in session "main"
-        refuse 8: evaluation 1 has ended (done); #2 runs now"#
+        refuse 8: evaluation 1 has ended (done); #2 is running"#
     ]]);
     play.pass(50).interrupt(Some(2)).quiet().check(expect!["Signal { guarded: true }"]);
 }
