@@ -45,6 +45,11 @@ fn a_string_in_a_body_is_shown_once_and_a_comment_before_it_is_no_signature() {
           { left :: Int -- ^ The first.
           , right :: Int
           }
+        Geo.hs:3-6 constructor Pair.Pair
+        Pair
+          { left :: Int -- ^ The first.
+          , right :: Int
+          }
         = data Pair = Pair { left :: Int , right :: Int } | 
     "#]]
     .assert_eq(&said.concat());
