@@ -42,7 +42,7 @@ impl ConnectionState {
         {
             result_budget::truncate(outcome, *budget, tool.declaration(), kept, &self.principal);
         }
-        if self.shared.beside.has_any() {
+        if self.shared.result_prefixes.has_any() {
             reply = self.with_prefix(&call, reply);
         }
         let name = call.target.name();

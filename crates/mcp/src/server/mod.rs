@@ -94,7 +94,7 @@ struct Shared {
     /// The budget of a result in characters, and the full texts of results that exceeded it.
     budget: OnceLock<(usize, Arc<FullTexts>)>,
     /// The embedder's text before tools' results.
-    beside: ResultPrefixes,
+    result_prefixes: ResultPrefixes,
     observer: OnceLock<Observer>,
     jobs: Arc<Jobs>,
     jobs_are_on: AtomicBool,
@@ -127,7 +127,7 @@ impl Server {
                 served: OnceLock::new(),
                 suspended: Arc::default(),
                 budget: OnceLock::new(),
-                beside: ResultPrefixes::default(),
+                result_prefixes: ResultPrefixes::default(),
                 observer: OnceLock::new(),
                 jobs: Arc::default(),
                 jobs_are_on: AtomicBool::new(false),
@@ -292,14 +292,14 @@ impl Server {
     ///
     /// let notice = Arc::new(Notice::default());
     /// let server = Server::new(ServerInfo::new("mail", "1.0.0"), Arc::new(Registry::default()))
-    ///     .beside(move |cx, _| notice.say(cx));
+    ///     .result_prefix(move |cx, _| notice.say(cx));
     /// ```
     #[must_use]
     pub fn result_prefix(
         self,
         choose: impl Fn(&Context, &Declaration) -> Vec<String> + Send + Sync + 'static,
     ) -> Server {
-        self.shared.beside.add(Arc::new(choose));
+        self.shared.result_prefixes.add(Arc::new(choose));
         self
     }
 

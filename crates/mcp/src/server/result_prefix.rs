@@ -64,7 +64,7 @@ impl ConnectionState {
             other => return other,
         };
         let cx = call.context(self.caller.clone());
-        let texts = self.shared.beside.choose(&cx, tool.declaration());
+        let texts = self.shared.result_prefixes.choose(&cx, tool.declaration());
         drop(cx);
         outcome.content.splice(0..0, texts.into_iter().map(Content::Text));
         // A kept clone of the context still reports a cancellation that arrives later.
