@@ -107,16 +107,14 @@ impl Tool for Input {
         let open_line = !args.eof && !args.text.ends_with('\n');
         let view = View { reader: Some(caller(&cx)?.connection), ..view(caller(&cx)?, None) };
         if !wait.is_zero() && reader(caller(&cx)?).is_none() {
-            // A shell command has seen no output; it then gets what comes after the input.
+            // A caller without a reader gets only the output after the input.
             drop(handle.wait_on(args.eval, Duration::ZERO, view).await);
         }
         let outcome = with_heartbeat(&cx, "giving input", handle.input_to(args.eval, args.text, args.eof)).await?;
         let session = handle.info().name;
         let InputOutcome { eval, pending, closed } = outcome;
-        let mut evaluation = match wait.is_zero() {
-            true => None,
-            false => Some(wait_for(&self.0, &cx, &handle, Some(eval), wait, view).await?),
-        };
+        let mut evaluation =
+            if wait.is_zero() { None } else { Some(wait_for(&self.0, &cx, &handle, Some(eval), wait, view).await?) };
         if let Some(evaluation) = evaluation.as_mut().filter(|evaluation| open_line && !evaluation.status.is_final()) {
             evaluation.notes.push("The input ended without \\n: a program that reads lines still waits.".to_owned());
         }

@@ -15,7 +15,7 @@ use crate::terminal::{self, Style, paint_note};
 pub(super) struct Typed {
     /// True if the hint about typing was printed.
     is_said: bool,
-    /// The terminal's settings before it was told not to show what is typed.
+    /// The terminal settings before its echo was switched off.
     shown: Option<Termios>,
 }
 
@@ -46,7 +46,7 @@ impl Typed {
         }
     }
 
-    /// Makes the terminal hide what is typed, such as a password, or show it again.
+    /// Switches the echo of the terminal off, for input such as a password, or on again.
     pub(super) fn hide(&mut self, hides: bool) {
         let stdin = std::io::stdin();
         // A failure leaves the terminal as it is.
