@@ -36,13 +36,16 @@ use crate::result::EvalResult;
 /// Long enough for anything on a busy machine.
 pub(crate) const LONG: Duration = Duration::from_secs(60);
 
-/// Interrupts the running code, and repeats that if the signal is lost. That happens on a shell (or Node's `execSync`) and its child until the child has executed its program, and
-/// on GHCi as a statement ends (bare GHCi then hangs, and others compute: 3 of 400 signals).
+/// Interrupts the running code, and repeats that if the signal is lost. That happens on a shell (or Node's `execSync`)
+/// and its child until the child has executed its program, on Python in a callback whose exceptions it ignores (the
+/// import system has such callbacks), and on GHCi as a statement ends (bare GHCi then hangs, and others compute: 3 of 400
+/// signals).
 pub(crate) async fn interrupt(profile: &str, session: &Handle) -> InterruptReport {
     loop {
         let report = session.interrupt(1000).await.expect("an answer");
+        let is_ignored = report.eval.as_ref().is_some_and(|eval| eval.stderr.contains("Exception ignored in"));
         match report.outcome {
-            InterruptOutcome::NotYet if profile != "python" => {}
+            InterruptOutcome::NotYet if profile != "python" || is_ignored => {}
             InterruptOutcome::Uninterruptible if profile == "bash" => {}
             _ => return report,
         }

@@ -104,7 +104,7 @@ async fn control_c_reaches_the_program_in_the_foreground() {
     for code in ["sleep 1000", "sleep 1000 | cat", "while :; do :; done", "python3 -c 'while True: pass'"] {
         let begun = session.eval(EvalRequest { wait: Duration::from_millis(1), ..EvalRequest::new(code) }).await;
         assert_eq!(begun.expect("an answer").status, Status::Running, "{code}");
-        let report = session.interrupt(1000).await.expect("an answer");
+        let report = interrupt("terminal", &session).await;
         assert_eq!(report.outcome, InterruptOutcome::Interrupted, "{code}: {report:?}");
         assert!(type_line(&session, "clear; echo $((40 + 2))").await.ends_with(&["42".into(), "$".into()]), "{code}");
     }
