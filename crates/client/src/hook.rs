@@ -150,8 +150,8 @@ fn hex(bytes: &[u8]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::test_socket::listen;
     use std::io::{Read, Write};
-    use std::os::unix::net::UnixListener;
 
     /// Runs a hook against a daemon that sends these bytes after the answer to the hello, and keeps the connection.
     fn answered(reply: &'static str) -> Result<HookReply, HookError> {
@@ -159,7 +159,7 @@ mod tests {
         let root = temp.path().to_owned();
         let project = Project::find(Some(&root), &root).unwrap();
         let path = project.socket_path().unwrap();
-        let listener = UnixListener::bind(&path).unwrap();
+        let listener = listen(&path);
         let daemon = std::thread::spawn(move || {
             let (mut stream, _) = listener.accept().unwrap();
             let mut said = [0; 4096];

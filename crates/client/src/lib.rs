@@ -9,6 +9,8 @@ pub mod control;
 pub mod hook;
 mod start;
 pub mod stdio;
+#[cfg(test)]
+mod test_socket;
 mod wait;
 
 pub use connect::{ConnectError, Connection, connect, connect_or_start, connect_or_start_with};

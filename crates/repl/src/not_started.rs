@@ -31,7 +31,13 @@ pub(crate) fn message(info: &SessionInfo) -> String {
     let line = if said.is_empty() { "" } else { "\n" };
     // This comes before cabal's own five lines about it.
     let unknown = unknown_component(info).map(|unknown| format!(" {unknown}")).unwrap_or_default();
-    format!("{} did not start: {reason}.{unknown}{line}{said}", info.called)
+    let what = if has_succeeded(info) { "does not wait for input" } else { "did not start" };
+    format!("{} {what}: {reason}.{unknown}{line}{said}", info.called)
+}
+
+/// Returns true for a command that did its work and ended, such as `ls`.
+fn has_succeeded(info: &SessionInfo) -> bool {
+    info.reason.as_deref() == Some("it exited with status 0")
 }
 
 pub(crate) fn hints(info: &SessionInfo) -> Vec<String> {
@@ -47,7 +53,12 @@ pub(crate) fn hints(info: &SessionInfo) -> Vec<String> {
             ),
         ];
     }
-    vec!["Fix that and call repl_start again; repl_read shows everything it printed.".to_owned()]
+    let hint = if has_succeeded(info) {
+        "A session keeps a program that waits for input. Run this command in a session of the profile `bash`."
+    } else {
+        "Fix that and call repl_start again; repl_read shows everything it printed."
+    };
+    vec![hint.to_owned()]
 }
 
 /// Returns the existing components if the package does not have the requested one.

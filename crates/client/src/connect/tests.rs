@@ -1,10 +1,10 @@
 //! Connecting to fake daemons, each a thread with a script.
 
 use super::*;
+use crate::test_socket::listen;
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::{BufRead, BufReader};
-use std::os::unix::net::UnixListener;
 use std::path::Path;
 use std::sync::{Arc, Barrier};
 
@@ -30,7 +30,7 @@ impl TestProject {
     /// Accepts connections, one after the other, and answers their hellos with `answers`.
     fn serve(&self, answers: Vec<String>) -> thread::JoinHandle<Vec<Value>> {
         let path = self.project.socket_path().unwrap();
-        let listener = UnixListener::bind(&path).unwrap();
+        let listener = listen(&path);
         thread::spawn(move || {
             let answer = |answer: &String| {
                 let (mut stream, _) = listener.accept().unwrap();
@@ -118,7 +118,7 @@ fn many_at_once_start_one_daemon() {
             while !started.exists() {
                 thread::yield_now();
             }
-            let listener = UnixListener::bind(path).unwrap();
+            let listener = listen(&path);
             fs::write(bound, "").unwrap();
             for _ in 0..MANY {
                 let (mut stream, _) = listener.accept().unwrap();

@@ -2,11 +2,11 @@
 //! killed daemon is a closed socket.
 
 use super::*;
+use crate::test_socket::listen;
 use std::collections::{BTreeMap, HashMap};
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader, Read};
 use std::os::unix::fs::DirBuilderExt;
-use std::os::unix::net::UnixListener;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc;
@@ -64,7 +64,7 @@ impl Fake {
                         return;
                     }
                     let _ = fs::remove_file(&path);
-                    let listener = UnixListener::bind(&path).unwrap();
+                    let listener = listen(&path);
                     record.lives.lock().unwrap().push(death);
                     let (stream, _) = listener.accept().unwrap();
                     // Closed before the stream, so that no front-end connects to an ended process.

@@ -71,6 +71,7 @@ async fn a_program_that_does_not_start_is_called_by_its_name() {
         said += &fixture.call("repl_start", start).await.0;
         said += "\n";
     }
+    said += &fixture.call("repl_start", json!({"profile": "terminal", "command": ["echo", "hello"]})).await.0;
     expect_test::expect![[r#"
         error: bash did not start: it exited with status 3 before its first prompt.
         broken
@@ -81,7 +82,9 @@ async fn a_program_that_does_not_start_is_called_by_its_name() {
         error: GHCi did not start: it exited with status 3 before its first prompt.
         broken
         Fix that and call repl_start again; repl_read shows everything it printed.
-    "#]]
+        error: echo hello does not wait for input: it exited with status 0.
+        hello
+        A session keeps a program that waits for input. Run this command in a session of the profile `bash`."#]]
     .assert_eq(&said);
     fixture.repl.shutdown().await;
 }
