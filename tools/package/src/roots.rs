@@ -16,9 +16,17 @@ struct Root {
     suite: &'static str,
     has: &'static str,
     install: &'static str,
-    /// The evaluation, whose result is 2. Debian 12's Node is too old for a session.
-    eval: &'static str,
+    /// The profile of the evaluation, and its code, whose result is 2. Debian 12's Node is too old for a session.
+    profile: &'static str,
+    code: &'static str,
 }
+
+/// What an agent sends to `hob mcp`, by lines.
+const AGENT: [&str; 3] = [
+    r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"bare","version":"1"}}}"#,
+    r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#,
+    r#"{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"repl_eval","arguments":{"profile":"PROFILE","code":"CODE"}}}"#,
+];
 
 const ROOTS: [Root; 3] = [
     // Debian 12's pip refuses to install outside of a venv.
@@ -26,19 +34,22 @@ const ROOTS: [Root; 3] = [
         suite: "bookworm",
         has: "python3-pip",
         install: "pip3 install --no-index --break-system-packages /packages/WHEEL",
-        eval: "--profile python '1+1'",
+        profile: "python",
+        code: "1+1",
     },
     Root {
         suite: "bookworm",
         has: "npm",
         install: "npm install --global --offline /packages/MAIN /packages/PLATFORM",
-        eval: "--profile bash 'echo $((1+1))'",
+        profile: "bash",
+        code: "echo $((1+1))",
     },
     Root {
         suite: "bullseye",
         has: "python3-pip",
         install: "pip3 install --no-index /packages/WHEEL",
-        eval: "--profile python '1+1'",
+        profile: "python",
+        code: "1+1",
     },
 ];
 
@@ -49,7 +60,7 @@ pub(crate) fn run(product: &Product, binary: &Binary, out: &Path) -> Result<()> 
     }
     let [main, platform] = npm::file_names(product, binary);
     let wheel = wheel::file_name(product, binary);
-    for Root { suite, has, install, eval } in &ROOTS {
+    for Root { suite, has, install, profile, code } in &ROOTS {
         let dir = target_dir()?.join("tools/debian").join(format!("{suite}-{has}"));
         if !dir.join("packages").exists() {
             // One that was interrupted cannot be continued.
@@ -66,19 +77,28 @@ pub(crate) fn run(product: &Product, binary: &Binary, out: &Path) -> Result<()> 
         let from = Instant::now();
         chroot(&dir, &format!("{install} >/dev/null 2>&1"))?;
         let installed = from.elapsed().as_secs_f64();
-        let from = Instant::now();
-        let script = format!(
-            "mkdir -p /project && cd /project && touch hob.toml && hob --version && hob eval {eval} && hob stop >/dev/null"
-        );
-        let said = chroot(&dir, &script)?;
+        let timed = |script: &str| -> Result<(String, f64)> {
+            let from = Instant::now();
+            let said = chroot(
+                &dir,
+                &format!("mkdir -p /project && cd /project && touch hob.toml && {script} && hob stop >/dev/null"),
+            )?;
+            Ok((said, from.elapsed().as_secs_f64()))
+        };
+        let (said, evaluated) = timed(&format!("hob --version && hob eval --profile {profile} '{code}'"))?;
         if said != format!("hob {}\n2\n", product.version) {
             bail!("hob in {suite} printed {said:?}");
         }
+        let lines = AGENT.join("\n").replace("PROFILE", profile).replace("CODE", code);
+        let (said, called) = timed(&format!("printf '%s\n' '{lines}' | hob mcp"))?;
+        if !said.contains(r#""content":[{"type":"text","text":"2\n"#) {
+            bail!("an agent in {suite} got {said:?}");
+        }
         let glibc = chroot(&dir, "ldd --version | head -1")?;
         println!(
-            "package: {suite} with {has} ({}): installed in {installed:.1} s, evaluated in {:.1} s",
+            "package: {suite} with {has} ({}): installed in {installed:.1} s, `hob eval` in {evaluated:.1} s, an agent's call in \
+             {called:.1} s",
             glibc.trim().rsplit(' ').next().unwrap_or_default(),
-            from.elapsed().as_secs_f64()
         );
     }
     println!("{} passed, 0 failed", ROOTS.len());

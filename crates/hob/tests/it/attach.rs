@@ -31,8 +31,11 @@ fn a_person_types_into_a_session_and_leaves_it_running() {
     screen.until("Since your last evaluation: 1 evaluation by ada.");
     // Ctrl-C at the prompt clears the line; while code runs it interrupts that.
     screen.type_text("y = 1");
+    screen.until("main> y = 1");
     screen.press(&["C-c"]);
+    screen.until("main>\n");
     screen.type_text("while True: pass");
+    screen.until("main> while True: pass");
     screen.press(&["Enter"]);
     until("it runs", || project.run(["call", "repl_list"]).stdout.contains("running").then_some(()));
     screen.press(&["C-c"]);

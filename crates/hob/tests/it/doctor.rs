@@ -332,6 +332,12 @@ fn a_plugin_next_to_an_entry_is_told() {
             "claude plugin uninstall hob@hob",
         ),
         ("codex", "~/.codex/config.toml", "[plugins.\"hob@hob\"]\nenabled = true\n", "codex plugin remove hob@hob"),
+        (
+            "copilot",
+            "~/.copilot/settings.json",
+            r#"{"enabledPlugins": {"hob@hob": true}}"#,
+            "copilot plugin uninstall hob@hob",
+        ),
         ("gemini", "~/.gemini/extensions/hob/gemini-extension.json", "{}", "gemini extensions uninstall hob"),
     ];
     for (name, file, text, remove) in plugins {

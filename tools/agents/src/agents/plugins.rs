@@ -1,7 +1,8 @@
 //! `cargo xtask clients plugins`: hob's plugin in the real agents, from nothing to a first answered call.
 //!
 //! Each agent installs the folder `plugin` by its own commands, in a home without any file of hob, then calls hob's tools with
-//! the scripted model and removes the plugin again. The page lists the commands, and the steps that stay with a person.
+//! the scripted model and removes the plugin again. opencode has no such plugins, so `hob init` registers hob there. The page
+//! lists the commands, and the steps that stay with a person.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -18,11 +19,11 @@ use super::tasks::{task, turns};
 use super::{installed, tested, trials, version};
 use crate::clients::stdout_of;
 
-/// An agent that takes the plugin.
+/// An agent, and how it gets hob.
 struct Host {
     /// The name in [`AGENTS`].
     agent: &'static str,
-    /// The commands that install it; `PLUGIN` is the folder.
+    /// The commands that install hob; `PLUGIN` is the folder.
     install: &'static [&'static str],
     remove: &'static [&'static str],
     /// The remaining steps of a person in a terminal.
@@ -31,18 +32,18 @@ struct Host {
     grants: &'static [&'static str],
 }
 
-const HOSTS: [Host; 3] = [
+const HOSTS: [Host; 5] = [
     Host {
         agent: "Claude Code",
-        install: &["plugin marketplace add PLUGIN", "plugin install hob@hob"],
-        remove: &["plugin uninstall hob@hob", "plugin marketplace remove hob"],
+        install: &["claude plugin marketplace add PLUGIN", "claude plugin install hob@hob"],
+        remove: &["claude plugin uninstall hob@hob", "claude plugin marketplace remove hob"],
         clicks: "trust the folder; allow the first call",
         grants: &["--allowedTools", "mcp__plugin_hob_hob"],
     },
     Host {
         agent: "Codex, another model",
-        install: &["plugin marketplace add PLUGIN", "plugin add hob@hob"],
-        remove: &["plugin remove hob@hob", "plugin marketplace remove hob"],
+        install: &["codex plugin marketplace add PLUGIN", "codex plugin add hob@hob"],
+        remove: &["codex plugin remove hob@hob", "codex plugin marketplace remove hob"],
         clicks: "trust the folder; allow the first call; `/hooks` to review the hooks",
         grants: &[
             "--dangerously-bypass-hook-trust",
@@ -52,10 +53,24 @@ const HOSTS: [Host; 3] = [
     },
     Host {
         agent: "Gemini CLI",
-        install: &["extensions install PLUGIN/hob --consent"],
-        remove: &["extensions uninstall hob"],
+        install: &["gemini extensions install PLUGIN/hob --consent"],
+        remove: &["gemini extensions uninstall hob"],
         clicks: "trust the extension's folder; trust the project's folder; allow the first call",
         grants: &["--approval-mode", "yolo"],
+    },
+    Host {
+        agent: "Copilot CLI, gpt-5.1",
+        install: &["copilot plugin marketplace add PLUGIN", "copilot plugin install hob@hob"],
+        remove: &["copilot plugin uninstall hob@hob", "copilot plugin marketplace remove hob"],
+        clicks: "trust the folder; allow the first call",
+        grants: &["--trust-folder", "--allow-all-tools"],
+    },
+    Host {
+        agent: "opencode",
+        install: &["hob init --agent opencode --allow"],
+        remove: &["hob init --undo"],
+        clicks: "nothing",
+        grants: &[],
     },
 ];
 
@@ -85,8 +100,7 @@ pub(crate) fn run(args: &[String]) -> Result<()> {
         let version = version(&agent.directory(&packages))?;
         let ([install_s, call_s], hooks) =
             play(host, agent, &programs).with_context(|| format!("{}: the plugin", agent.name))?;
-        let name = agent.installation.name;
-        let commands: Vec<String> = host.install.iter().map(|line| format!("`{name} {line}`")).collect();
+        let commands: Vec<String> = host.install.iter().map(|line| format!("`{line}`")).collect();
         let (commands, title) = (commands.join(", "), agent.installation.title);
         let _ = writeln!(
             page,
@@ -130,8 +144,9 @@ fn play(host: &Host, agent: &Agent, programs: &Programs<'_>) -> Result<([f64; 2]
     let run = |lines: &[&str]| -> Result<()> {
         for line in lines {
             let line = line.replace("PLUGIN", root().join("plugin").to_str().context("the path is not UTF-8")?);
-            let mut command = stage.program(agent)?;
-            command.args(line.split(' ')).envs(setting.env.iter().cloned()).env("PATH", &path);
+            let (program, arguments) = line.split_once(' ').context("each line has arguments")?;
+            let mut command = if program == "hob" { stage.hob(&[])? } else { stage.program(agent)? };
+            command.args(arguments.split(' ')).envs(setting.env.iter().cloned()).env("PATH", &path);
             stdout_of(&mut command).with_context(|| format!("`{line}` failed"))?;
         }
         Ok(())

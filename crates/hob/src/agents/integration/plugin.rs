@@ -1,5 +1,5 @@
 //! hob's plugin in an agent's own files: where it is enabled, and the command that removes it. Verified with Claude Code 2.1,
-//! Codex 0.169 and Gemini CLI 0.61 (`cargo xtask clients plugins`).
+//! Codex 0.169, Copilot CLI 1.0 and Gemini CLI 0.61 (`cargo xtask clients plugins`).
 
 use serde_json::Value;
 
@@ -37,6 +37,12 @@ impl Agent {
                 let config = read(Scope::User, file, Format::Toml { table: "plugins" }).ok()?;
                 let id = enabled(&config["plugins"], |value| value["enabled"] != false)?;
                 Some(plugin(Scope::User, file, format!("codex plugin remove {id}")))
+            }
+            "copilot" => {
+                let file = ".copilot/settings.json";
+                let settings = read(Scope::User, file, SETTINGS).ok()?;
+                let id = enabled(&settings["enabledPlugins"], |value| *value == true)?;
+                Some(plugin(Scope::User, file, format!("copilot plugin uninstall {id}")))
             }
             "gemini" => {
                 let file = ".gemini/extensions/hob/gemini-extension.json";
