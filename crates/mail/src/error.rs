@@ -111,7 +111,7 @@ pub enum Refusal {
     KeyConflict { key: String, message: MessageId },
     #[error("the name {agent} was taken over{}", holder.as_ref().map(|by| format!(" by {by}")).unwrap_or_default())]
     Fenced { agent: AgentName, holder: Option<Holder> },
-    #[error("the name {agent} is in use by {holder}; the caller is {asked}")]
+    #[error("the name {agent} belongs to {holder}; the caller is {asked}")]
     Held { agent: AgentName, holder: Holder, asked: Holder },
     #[error("unknown agent {name:?}")]
     UnknownAgent { name: String, nearest: Vec<String> },

@@ -8,7 +8,7 @@ use project::Caller;
 
 use crate::adapter::python::{IPYTHON_VARIABLE, PythonShell, SOURCES_VARIABLE};
 use crate::error::ReplError;
-use crate::profile::{DriverKind, Install, Interpreter, Profile, ProfileError, Profiles, Search};
+use crate::profile::{DriverKind, Install, Interpreter, Profile, ProfileError, Profiles, Search, descriptions};
 use crate::sandboxed::{self, SandboxMode};
 use crate::session::Launch;
 
@@ -74,6 +74,15 @@ pub(crate) fn launch(profiles: &Profiles, caller: &Caller, request: LaunchReques
         }
         None => python.command,
     };
+    let has_package =
+        profile.component.is_empty() || request.command.is_some() || !descriptions(&cwd, &caller.worktree).is_empty();
+    let without_package = (!has_package).then(|| {
+        format!(
+            "There is no package description (`*.cabal`, `stack.yaml`) in {} or above it; `cwd` of repl_start names the package's \
+             directory.",
+            project::visible::path(&cwd)
+        )
+    });
     let own = match (request.command, command) {
         // A complete command starts exactly as given.
         (Some(command), _) => {
@@ -98,7 +107,7 @@ pub(crate) fn launch(profiles: &Profiles, caller: &Caller, request: LaunchReques
         let shown = project::visible::path(sources.strip_prefix(&launch.cwd).unwrap_or(&sources));
         format!("The modules in {shown} can be imported.")
     });
-    let notes = python.note.into_iter().chain(sources).collect();
+    let notes = python.note.into_iter().chain(sources).chain(without_package).collect();
     let mut launch = Launch { fallback, notes, ..launch };
     confine(&mut launch, request.sandbox);
     Ok(launch)
@@ -181,5 +190,25 @@ fn memory_limit(configured: u64) -> u64 {
             total / 4 * 3
         }
         bytes => bytes,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_directory_without_a_package_is_told() {
+        let folder = tempfile::tempdir().expect("a folder");
+        std::fs::create_dir(folder.path().join("tax")).expect("made");
+        std::fs::write(folder.path().join("tax/tax.cabal"), "name: tax\n").expect("written");
+        let env = [("PATH".to_owned(), std::env::var("PATH").expect("a path"))].into();
+        let caller = Caller { env, ..testkit::caller(folder.path(), "tester") };
+        let notes = |cwd: Option<PathBuf>| {
+            let request = LaunchRequest { profile: Some("cabal".to_owned()), cwd, ..LaunchRequest::default() };
+            launch(&Profiles::builtin(), &caller, request).expect("cabal is installed").notes
+        };
+        assert!(notes(None)[0].starts_with("There is no package description"));
+        assert_eq!(notes(Some("tax".into())), Vec::<String>::new());
     }
 }

@@ -110,8 +110,10 @@ impl Redactions {
             (shown(&project.runtime_dir()), "[run]"),
             (shown(project.top()), "[top]"),
             (env!("CARGO_PKG_VERSION").to_owned(), "[version]"),
-            // Only after a path, so that a short machine name does not match other text.
-            (format!("] on {}", machine()), "] on [machine]"),
+            // Only where a clause ends, so that a short machine name does not match other text.
+            (format!(" on {};", machine()), " on [machine];"),
+            (format!(" on {}.", machine()), " on [machine]."),
+            (format!(" on {}\"", machine()), " on [machine]\""),
         ];
         Redactions { texts }
     }

@@ -49,7 +49,11 @@ impl TrustCommand {
         nodes::Models::from_config(&config).ignored().iter().for_each(terminal::line);
         let code = CodeTrust::lookup(project, project.root());
         if requests.is_empty() && policy.is_none() {
-            terminal::line(format!("{shown} requests nothing that needs a grant."));
+            terminal::line(if project.config_path().exists() {
+                format!("{shown} requests nothing that needs a grant.")
+            } else {
+                format!("There is no {shown}, so nothing needs a grant.")
+            });
         }
         if let Some(trust) = code {
             terminal::line(format!("Language servers may run code of this project: {trust}."));

@@ -120,28 +120,32 @@ pub fn resolve(
     };
     let mut meant = kinds.into_iter().filter(|kind| address.kind.is_none_or(|forced| forced == *kind));
     let kind = meant.find(|kind| is_there(*kind))?;
+    let reach = |kind: ResolvedKind| -> BTreeSet<AgentName> {
+        match kind {
+            ResolvedKind::Agent => directory.agent(name).cloned().into_iter().collect(),
+            ResolvedKind::Role => directory.of_role(name).filter(|agent| *agent != sender).cloned().collect(),
+            ResolvedKind::Group if name == EVERYONE => {
+                directory.agents.keys().filter(|agent| *agent != sender && !agent.is_user()).cloned().collect()
+            }
+            ResolvedKind::Group => {
+                let members = directory.groups.get(name).map(Vec::as_slice).unwrap_or_default();
+                let reached = members.iter().flat_map(|member| -> Vec<AgentName> {
+                    match member.kind {
+                        MemberKind::Agent => directory.agent(&member.id).cloned().into_iter().collect(),
+                        MemberKind::Role => directory.of_role(&member.id).cloned().collect(),
+                    }
+                });
+                reached.filter(|agent| agent != sender).collect()
+            }
+        }
+    };
+    let reached = reach(kind);
     let also = match address.kind {
         Some(_) => vec![],
         None => {
-            let others = kinds.into_iter().filter(|other| *other != kind && is_there(*other));
-            others.map(|other| format!("{}:{name}", other.as_str())).collect()
-        }
-    };
-    let reached: BTreeSet<AgentName> = match kind {
-        ResolvedKind::Agent => directory.agent(name).cloned().into_iter().collect(),
-        ResolvedKind::Role => directory.of_role(name).filter(|agent| *agent != sender).cloned().collect(),
-        ResolvedKind::Group if name == EVERYONE => {
-            directory.agents.keys().filter(|agent| *agent != sender && !agent.is_user()).cloned().collect()
-        }
-        ResolvedKind::Group => {
-            let members = directory.groups.get(name).map(Vec::as_slice).unwrap_or_default();
-            let reached = members.iter().flat_map(|member| -> Vec<AgentName> {
-                match member.kind {
-                    MemberKind::Agent => directory.agent(&member.id).cloned().into_iter().collect(),
-                    MemberKind::Role => directory.of_role(&member.id).cloned().collect(),
-                }
-            });
-            reached.filter(|agent| agent != sender).collect()
+            // A role whose only agent has its name means nobody else.
+            let differs = |other: &ResolvedKind| *other != kind && is_there(*other) && reach(*other) != reached;
+            kinds.into_iter().filter(differs).map(|other| format!("{}:{name}", other.as_str())).collect()
         }
     };
     Some(understood(address, kind, name, reached, also))
@@ -216,7 +220,7 @@ mod tests {
         assert_eq!(meaning("role:dev"), "role:dev → bob (also )");
         assert_eq!(meaning("@role:ops"), "role:ops → eve (also )");
         assert_eq!(meaning("group:dev"), "unknown");
-        assert_eq!(meaning("user"), "agent:user → user (also role:user)");
+        assert_eq!(meaning("user"), "agent:user → user (also )");
         assert_eq!(meaning("everyone"), "group:everyone → bob,dev,eve (also )");
         assert_eq!(meaning("@all"), "group:everyone → bob,dev,eve (also )");
         assert_eq!(meaning("ann"), "agent:ann → ann (also )");

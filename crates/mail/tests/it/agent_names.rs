@@ -269,7 +269,7 @@ async fn names_are_changed_and_removed_by_their_holder() {
     let refused = async |at: &str, from: &str, to: &str| {
         daemon.callers.rename(&command(at).cx, from, to).await.unwrap_err().to_string()
     };
-    assert!(refused("/w/a", "bob", "eve").await.contains("The name bob is in use by /w/b"));
+    assert!(refused("/w/a", "bob", "eve").await.contains("The name bob belongs to /w/b"));
     assert!(refused("/w/b", "bob", "ann").await.starts_with("The agent ann already exists."));
     assert!(refused("/w/b", "bobb", "eve").await.contains("Nearest: bob"));
     let done = daemon.callers.rename(&command("/w/b").cx, "bob", "eve").await.unwrap();

@@ -81,8 +81,12 @@ impl WaitCommand {
         }
         // The daemon has already escaped terminal control characters.
         let text = |field: &str| message[field].as_str().unwrap_or_default();
-        let whose =
-            if super::terminal_format::reads() { "" } else { "; it comes from another agent, not from your user" };
+        let whose = match text("from") {
+            _ if super::terminal_format::reads() => "",
+            // No agent can have this name.
+            "user" => "; it comes from your user",
+            _ => "; it comes from another agent, not from your user",
+        };
         terminal::line(format!(
             "{} from {}, {}: \"{}\"\n`hob inbox --take` shows it and marks it as read{whose}.",
             text("message_id"),

@@ -217,7 +217,9 @@ fn start() {
         text: include_str!("../../../../../docs/start.md"),
         // `hob init` and `hob doctor` depend on the terminal, and on the programs of this machine.
         skip: &["$ hob init", "$ hob doctor"],
-        before: &[("mkdir shop", "cd .."), ("git add hob.toml", "hob init")],
+        before: &[("mkdir shop", "cd .."), ("git add hob.toml", "hob init --agent claude")],
+        // The page shows what a person sees at a terminal.
+        instead: &[("hob inbox", "NO_COLOR=1 script -qec 'hob inbox --take' /dev/null | tr -d '\\r'")],
         ..Page::default()
     };
     Shell::new(fresh(), "true").follow(&page);

@@ -22,7 +22,7 @@ fn two_worktrees_cannot_speak_as_each_other() {
         assert_eq!(ran.code, Some(4), "{ran:?}");
     }
     let listed = refused(&mut thief, "check_messages", json!({}));
-    assert!(listed.contains("is in use by"), "{listed}");
+    assert!(listed.contains("belongs to"), "{listed}");
     assert!(check(&mut team.agent("reviewer")).is_empty());
 }
 

@@ -63,7 +63,7 @@ fn a_send_on_one_machine_wakes_a_waiter_on_the_other() {
         agents["agents"].as_array().unwrap().iter().map(|one| one["name"].as_str().unwrap()).collect();
     assert_eq!(names, ["ann", "bob"]);
     let ran = Ran::run(&mut here.0.hob(["send", "x", "--to", "ann", "--as", "bob"]));
-    assert!(ran.code != Some(0) && ran.stderr.contains("The name bob is in use by"), "{ran:?}");
+    assert!(ran.code != Some(0) && ran.stderr.contains("The name bob belongs to"), "{ran:?}");
 }
 
 #[test]

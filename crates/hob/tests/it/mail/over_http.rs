@@ -140,7 +140,7 @@ fn the_token_of_all_is_nobody_s_and_the_answer_says_what_to_do() {
     assert!(check(&mut team.agent("reviewer")).is_empty());
     // A name held elsewhere gets no token either.
     let ran = testkit::Ran::run(&mut team.command("tester", &["agents", "token", "planner"]));
-    assert!(ran.code == Some(4) && ran.stderr.contains("is in use by") && ran.stdout.is_empty(), "{ran:?}");
+    assert!(ran.code == Some(4) && ran.stderr.contains("belongs to") && ran.stdout.is_empty(), "{ran:?}");
     let ran = testkit::Ran::run(&mut team.command("tester", &["agents", "token", "nobody"]));
     assert!(ran.code == Some(4) && ran.stderr.contains("quickstart") && ran.stdout.is_empty(), "{ran:?}");
     http.stop(&team.project);

@@ -188,7 +188,7 @@ fn whose_name_was_taken_over_hears_no_more_of_its_mail() {
     assert!(ended.status.code() == Some(1) && said.contains("taken over"), "{said}");
     // The token is bound to the worktree of the old holder.
     let mut again = WebSocket::connect(&http.address, &token);
-    assert!(refusal(&mut again, json!({})).contains("is in use by"));
+    assert!(refusal(&mut again, json!({})).contains("belongs to"));
     assert_eq!(check(&mut new), ["for the new one only"]);
     drop((old, new, socket, again));
     http.stop(&team.project);

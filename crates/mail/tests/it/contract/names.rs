@@ -35,7 +35,7 @@ async fn entering_again_is_idempotent_and_keeps_what_is_not_said(fixture: StoreF
 async fn a_second_holder_is_refused_with_both_named(fixture: StoreFixture) {
     fixture.agent("bob", "dev").await;
     let refused = refusal(fixture.enter("bob", "dev", "/other", false).await);
-    assert_eq!(refused.to_string(), "the name bob is in use by /w/bob on here; the caller is /other on here");
+    assert_eq!(refused.to_string(), "the name bob belongs to /w/bob on here; the caller is /other on here");
 }
 
 async fn a_takeover_fences_the_old_holder_in_every_call(fixture: StoreFixture) {
