@@ -98,7 +98,7 @@ fn expected_form(text: &str, error: &Error) -> Option<String> {
         "a boolean" => ("`true` or `false`", (bare != "false" && bare != "no" && bare != "0").to_string()),
         "u8" | "u16" | "u32" | "u64" | "usize" | "i64" | "an integer" => {
             let number = bare.split(['.', '_']).next().and_then(|digits| digits.parse::<u64>().ok());
-            ("a whole number", number.unwrap_or(1).to_string())
+            ("a whole number", number.or_else(|| size(bare)).map_or("…".to_owned(), |number| number.to_string()))
         }
         "a map" => ("a table", "{ … }".to_owned()),
         _ if expected.starts_with("struct ") => ("a table", "{ … }".to_owned()),
@@ -108,6 +108,18 @@ fn expected_form(text: &str, error: &Error) -> Option<String> {
         Some(key) => format!("`{key}` is {what}: write `{key} = {example}`"),
         None => format!("`{}` is not {what}: write `{example}`", if is_short { value } else { "…" }),
     })
+}
+
+/// Reads a size with a unit, such as `50MiB`, and returns it in bytes.
+fn size(text: &str) -> Option<u64> {
+    let (digits, unit) = text.split_at(text.find(|c: char| !c.is_ascii_digit())?);
+    let shift = match unit.trim().to_ascii_lowercase().trim_end_matches('b').trim_end_matches('i') {
+        "k" => 10,
+        "m" => 20,
+        "g" => 30,
+        _ => return None,
+    };
+    digits.parse::<u64>().ok()?.checked_mul(1 << shift)
 }
 
 /// Returns the error for a duplicate table or key, if its first location is found: a file from `hob init` already has

@@ -37,7 +37,7 @@ pub(crate) fn message(info: &SessionInfo) -> String {
 
 /// Returns true for a command that did its work and ended, such as `ls`.
 fn has_succeeded(info: &SessionInfo) -> bool {
-    info.reason.as_deref() == Some("it exited with status 0")
+    info.reason.as_deref().is_some_and(|reason| reason.starts_with("it exited with status 0"))
 }
 
 pub(crate) fn hints(info: &SessionInfo) -> Vec<String> {
@@ -53,12 +53,13 @@ pub(crate) fn hints(info: &SessionInfo) -> Vec<String> {
             ),
         ];
     }
-    let hint = if has_succeeded(info) {
-        "A session keeps a program that waits for input. Run this command in a session of the profile `bash`."
-    } else {
-        "Fix that and call repl_start again; repl_read shows everything it printed."
-    };
-    vec![hint.to_owned()]
+    if has_succeeded(info) {
+        let hint =
+            "A session keeps a program that waits for input. Run this command in a session of the profile `bash`.";
+        return vec![hint.to_owned()];
+    }
+    let session = if info.name == "main" { String::new() } else { format!(" {{\"session\": {:?}}}", info.name) };
+    vec![format!("Fix that, then repeat the call; repl_read{session} shows everything it printed.")]
 }
 
 /// Returns the existing components if the package does not have the requested one.

@@ -61,6 +61,11 @@ impl EvalNumbers {
         number
     }
 
+    /// Returns true if this daemon or an earlier one assigned this number.
+    pub(crate) fn is_assigned(&self, eval: u64) -> bool {
+        (1..self.next.load(Ordering::Acquire)).contains(&eval)
+    }
+
     /// Returns true if an earlier daemon assigned this number.
     pub(crate) fn is_from_earlier_daemon(&self, eval: u64) -> bool {
         (1..self.first).contains(&eval)
@@ -114,7 +119,7 @@ mod tests {
         assert!(ended.is_from_earlier_daemon(100) && !ended.is_from_earlier_daemon(0));
         let first = ended.take();
         assert!((101..=100 + BLOCK + 1).contains(&first), "{first}");
-        assert!(!ended.is_from_earlier_daemon(first));
+        assert!(!ended.is_from_earlier_daemon(first) && ended.is_assigned(first) && !ended.is_assigned(first + 1));
         ended.close();
         let next = open();
         assert_eq!(next.take(), first + 1, "after an orderly end there is no gap");

@@ -65,9 +65,7 @@ impl Part for HooksPart {
         if !standing.pending.is_empty() {
             lines.push(format!("policy: waits for `hob trust`: {}", standing.pending.join("; ")));
         }
-        lines.extend(
-            standing.broken.iter().map(|why| format!("policy: invalid, so the last valid one stays in force: {why}")),
-        );
+        lines.extend(standing.broken.iter().map(|why| format!("policy: invalid: {why}")));
         let fields = json!({"rules": rules, "pending": standing.pending, "broken": standing.broken});
         PartStatus { fields: Map::from_iter([("hooks".to_owned(), fields)]), lines }
     }
@@ -77,12 +75,12 @@ impl Part for HooksPart {
         let mut findings: Vec<Finding> = Vec::new();
         let unreachable = ::hooks::files::unreachable_rules(project);
         findings.extend(unreachable.into_iter().map(|why| Finding::problem("policy", why)));
-        findings.extend(standing.broken.iter().map(|why| {
-            Finding::problem(
-                "policy",
-                format!("{why}; the last valid policy stays in force. Check it with `hob policy check`"),
-            )
-        }));
+        findings.extend(
+            standing
+                .broken
+                .iter()
+                .map(|why| Finding::problem("policy", format!("{why}. Check it with `hob policy check`"))),
+        );
         if !standing.pending.is_empty() {
             findings.push(Finding::note("policy", format!("waits for `hob trust`: {}", standing.pending.join("; "))));
         }

@@ -4,8 +4,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use ::repl::dashboard::SessionRows;
-use ::repl::profile::{Granted, NoList, of_directory, program_path};
+use ::repl::profile::{Granted, NoList, Origin, of_directory, program_path};
 use ::repl::sandboxed::SandboxMode;
+use ::repl::settings::profiles;
 use ::repl::status::SessionStatus;
 use ::repl::{Repl, ReplOptions, ReplSettings};
 use mcp::tool::Context;
@@ -109,13 +110,19 @@ impl Part for ReplPart {
     /// Reports which program a session gets, if that is not the one on `PATH`.
     fn health(project: &Project, config: &Config) -> Option<Health> {
         let variable = |name: &str| std::env::var(name).ok();
-        let python =
-            of_directory(project.root(), &variable("PATH").unwrap_or_default(), variable("VIRTUAL_ENV").as_deref());
+        let path = variable("PATH").unwrap_or_default();
+        let python = of_directory(project.root(), &path, variable("VIRTUAL_ENV").as_deref());
         let mut findings: Vec<Finding> = python.map(|note| Finding::good("Python", note)).into_iter().collect();
+        let (profiles, unusable) = profiles(config);
+        let own = profiles.iter().filter(|profile| matches!(profile.origin, Origin::User | Origin::Trusted));
+        let missing = own.filter_map(|profile| profile.check(&path, project.root()).err());
+        findings.extend(
+            unusable.into_iter().chain(missing).map(|error| Finding::problem("REPL profile", error.to_string())),
+        );
         let home = std::env::var_os("HOME").map(PathBuf::from).filter(|home| home.is_absolute());
         if let Some(none) = home.filter(|_| is_of_cabal(project.root())).and_then(|home| {
             // If cabal is missing, a separate line reports that.
-            let cabal = program_path("cabal", &variable("PATH").unwrap_or_default(), project.root())?;
+            let cabal = program_path("cabal", &path, project.root())?;
             let mut command = std::process::Command::new(&cabal);
             // The checkout is not the working directory: a version manager would read its files.
             command.arg("--help").current_dir("/");

@@ -93,8 +93,7 @@ fn read(path: &Path) -> Result<String, Failure> {
 
 fn parse(path: &Path) -> Result<Policy, Failure> {
     Policy::parse(&read(path)?).map_err(|error| {
-        Failure::new(format_args!("{}: {error}", visible::path(path)))
-            .hint("Fix that line; until then the last valid policy stays in force.")
+        Failure::new(format_args!("{}: {error}", visible::path(path))).hint("Fix that line, then check it again.")
     })
 }
 
@@ -109,7 +108,7 @@ fn check(project: &Project, file: Option<&Path>) -> Result<Exit, Failure> {
     }
     let standing = Files::new(project).active(false);
     if let Some(broken) = standing.broken.first() {
-        return Err(Failure::new(broken).hint("Fix that file; until then the last valid policy stays in force."));
+        return Err(Failure::new(broken));
     }
     if let Some(unreachable) = hooks::files::unreachable_rules(project).first() {
         return Err(Failure::new(unreachable).hint("Fix that rule; the other rules are in force."));

@@ -53,7 +53,7 @@ pub struct ActivePolicies {
     pub digest: String,
     /// The changes that wait for `hob trust`.
     pub pending: Vec<String>,
-    /// The ignored files with the reason.
+    /// The ignored files, each with the reason and what applies instead.
     pub broken: Vec<String>,
 }
 
@@ -100,8 +100,15 @@ impl Files {
     }
 
     fn of_what_holds(&self) -> ActivePolicies {
-        let name = |file: &str, why: &Option<String>| why.as_ref().map(|why| format!("{file}: {why}"));
-        let broken = [name(USER_FILE, &self.users.broken), name(FILE, &self.ours.broken), self.damage.clone()];
+        let describe = |file: &str, policy: &InForce, without: &str| {
+            let instead = if policy.held.rules.is_empty() { without } else { "its last valid rules stay in force" };
+            policy.broken.as_ref().map(|why| format!("{file}: {why}; until it is fixed, {instead}"))
+        };
+        let broken = [
+            describe(USER_FILE, &self.users, "every tool is denied"),
+            describe(FILE, &self.ours, "hob asks before every tool"),
+            self.damage.as_ref().map(|why| format!("{why}; every tool is denied until `hob trust` grants {FILE}")),
+        ];
         ActivePolicies {
             policies: vec![self.users.policy.clone(), self.ours.policy.clone()],
             digest: self.digest.clone(),

@@ -257,6 +257,11 @@ impl Repl {
         }
     }
 
+    /// Refuses a number that no evaluation has had, also under an earlier daemon.
+    pub(crate) fn check_assigned(&self, eval: u64) -> Result<(), ReplError> {
+        if self.numbers.is_assigned(eval) { Ok(()) } else { Err(ReplError::UnknownEval { eval }) }
+    }
+
     /// Returns the error for an evaluation that ran under an earlier daemon.
     fn earlier_daemon_error(&self, caller: &Caller, eval: u64) -> ReplError {
         let found = self.archive.find_eval(&caller.worktree, eval);

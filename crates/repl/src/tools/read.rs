@@ -99,6 +99,7 @@ impl Tool for ReadTool {
 
     async fn call(&self, cx: Context, args: Args) -> Result<Output, ToolError> {
         let caller = caller(&cx)?;
+        args.eval.map_or(Ok(()), |eval| self.0.check_assigned(eval))?;
         let printed = match (&args.session, args.eval) {
             (None, Some(eval)) => self.0.output_of(caller, eval).await?,
             (session, _) => self.0.output(caller, session.as_deref())?,
@@ -205,8 +206,9 @@ fn read(printed: SessionOutput, args: &Args) -> Output {
         let mut text = String::new();
         let mut taken = 0;
         for line in &found {
-            let line = excerpt(&line.line, &Shape { max_bytes: 2000, ..shape.clone() }).text;
-            if text.len() + line.len() > max_bytes {
+            // The first match always fits, so that the next call gets further.
+            let line = excerpt(&line.line, &Shape { max_bytes: max_bytes.min(2000), ..shape.clone() }).text;
+            if taken > 0 && text.len() + line.len() > max_bytes {
                 break;
             }
             text.push_str(&line);

@@ -75,13 +75,13 @@ async fn a_program_that_does_not_start_is_called_by_its_name() {
     expect_test::expect![[r#"
         error: bash did not start: it exited with status 3 before its first prompt.
         broken
-        Fix that and call repl_start again; repl_read shows everything it printed.
+        Fix that, then repeat the call; repl_read {"session": "bash"} shows everything it printed.
         error: Python did not start: it exited with status 3 before its first prompt.
         broken
-        Fix that and call repl_start again; repl_read shows everything it printed.
+        Fix that, then repeat the call; repl_read {"session": "python"} shows everything it printed.
         error: GHCi did not start: it exited with status 3 before its first prompt.
         broken
-        Fix that and call repl_start again; repl_read shows everything it printed.
+        Fix that, then repeat the call; repl_read {"session": "ghci"} shows everything it printed.
         error: echo hello does not wait for input: it exited with status 0.
         hello
         A session keeps a program that waits for input. Run this command in a session of the profile `bash`."#]]

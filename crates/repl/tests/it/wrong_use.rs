@@ -67,7 +67,7 @@ async fn wrong_use_says_what_to_do() {
         GHCi, version 9.0.2: https://www.haskell.org/ghc/  :? for help
         <command line>: cannot satisfy -package no-such-package
             (use -v for more information)
-        Fix that and call repl_start again; repl_read shows everything it printed."#]],
+        Fix that, then repeat the call; repl_read shows everything it printed."#]],
             )
             .await;
     }

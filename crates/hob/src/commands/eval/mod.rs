@@ -62,7 +62,7 @@ const SLICE: Duration = Duration::from_millis(200);
 const LONG_START_MS: f64 = 6_000.0;
 /// The limit of output on standard error and in JSON, in bytes.
 const MAX_BYTES: usize = 200_000;
-/// The limit of stdin, in bytes: above the limit of a line, so that the daemon reports the error.
+/// The limit of stdin, in bytes.
 const STDIN_MAX: u64 = 64 << 20;
 
 impl Eval {
@@ -355,8 +355,12 @@ impl Eval {
 /// Reads all of stdin.
 fn read(what: &str) -> Result<String, Failure> {
     let mut text = String::new();
-    let read = std::io::stdin().lock().take(STDIN_MAX).read_to_string(&mut text);
-    read.map_err(|error| Failure::new(format_args!("cannot read {what} from stdin: {error}")))?;
+    let read = std::io::stdin().lock().take(STDIN_MAX + 1).read_to_string(&mut text);
+    let bytes = read.map_err(|error| Failure::new(format_args!("cannot read {what} from stdin: {error}")))?;
+    if bytes as u64 > STDIN_MAX {
+        let hint = "Write it to a file, and let the code open the file.";
+        return Err(Failure::new(format_args!("{what} on stdin is larger than 64 MiB")).hint(hint));
+    }
     Ok(text)
 }
 

@@ -61,7 +61,11 @@ impl Log {
             terminal::lost_output().is_none()
         });
         followed.map_err(super::super::call::control_failure)?;
-        Ok(Exit::Done)
+        if terminal::lost_output().is_some() {
+            return Ok(Exit::Done);
+        }
+        terminal::note("The daemon ended, so no more events follow.");
+        Ok(Exit::NoDaemon)
     }
 }
 

@@ -213,11 +213,15 @@ impl New {
                 return Failure::new(format_args!("{} already exists", shown(&file)))
                     .hint("Choose another name, or edit that file.");
             }
-            Failure::new(format_args!("{}: {error}", shown(&file)))
+            Failure::new(format_args!("cannot write {}: {error}", shown(&file)))
         };
         std::fs::create_dir_all(worktree.join(&path)).map_err(failed)?;
         let mut new = OpenOptions::new().write(true).create_new(true).open(worktree.join(&file)).map_err(failed)?;
-        new.write_all(sample(&self.name).as_bytes()).map_err(failed)?;
+        if let Err(error) = new.write_all(sample(&self.name).as_bytes()) {
+            // An empty file would refuse the next try.
+            let _ = std::fs::remove_file(worktree.join(&file));
+            return Err(failed(error));
+        }
         terminal::line(format!(
             "Created {} with a sample to edit. Run it: hob node run {} '{{\"text\": \"…\"}}'",
             shown(&file),

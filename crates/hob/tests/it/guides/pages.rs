@@ -137,7 +137,6 @@ fn repls() {
     let page = Page {
         text: include_str!("../../../../../docs/guide/repl.md"),
         skip: &[
-            "hob eval < setup.hs",
             "$ hob call repl_reload",
             "hob call repl_start --session app",
             "$ hob trust",
@@ -147,7 +146,8 @@ fn repls() {
         ],
         ..Page::default()
     };
-    Shell::new(fresh(), "mkdir src; echo > src/shop.py; echo '[project]' > pyproject.toml").follow(&page);
+    let files = "mkdir src; echo > src/shop.py; echo '[project]' > pyproject.toml; echo 'x = 1' > setup.py; echo line > lines.txt";
+    Shell::new(fresh(), files).follow(&page);
 }
 
 #[test]

@@ -27,7 +27,8 @@ fn what_tightens_holds_at_once_and_what_loosens_waits() {
     assert_eq!(check.code, Some(1));
     assert!(check.stderr.contains("hob-policy.toml: line 2: "), "{check:?}");
     let status = project.run(["status"]).ok();
-    assert!(status.contains("the last valid one stays in force: hob-policy.toml: line 2"), "{status}");
+    assert!(status.contains("policy: invalid: hob-policy.toml: line 2"), "{status}");
+    assert!(status.contains("; until it is fixed, its last valid rules stay in force"), "{status}");
     // The same after a restart, and without the file.
     project.run(["stop"]).ok();
     std::fs::remove_file(project.root().join("hob-policy.toml")).unwrap();

@@ -156,7 +156,7 @@ fn a_name_of_a_component_that_is_not_loaded_says_where_it_is() {
     says(first, &["Unknown component `exe:ap`; available:", "Did you mean \"exe:app\"?"]);
     let ran = project.run(["call", "repl_diagnostics", "--session", "wrong"]);
     assert_eq!(ran.code, Some(4), "{ran:#?}");
-    says(&ran.stderr, &["did not start", "Unknown component `exe:ap`", "Fix that and call `hob call repl_start`"]);
+    says(&ran.stderr, &["did not start", "Unknown component `exe:ap`", "Fix that, then repeat the call"]);
 }
 
 #[test]
