@@ -26,7 +26,7 @@ pub use direct::{DirectAnswer, DirectNode};
 
 use crate::cache::Cache;
 use crate::cassette::{Cassettes, Mode};
-use crate::folder::Folder;
+use crate::folder::{Folder, FolderError};
 use crate::registry::{Entry, Recorder, Served, Worktree};
 use crate::run::{CheckedValue, Failure, run_with};
 use crate::usage::Usage;
@@ -56,6 +56,8 @@ pub struct Nodes {
     /// The worktrees that are watched.
     followed: Mutex<HashMap<PathBuf, Weak<Worktree>>>,
     beginning: tokio::sync::Mutex<()>,
+    /// The last good versions of nodes that a shell called in unwatched worktrees.
+    last_good: Mutex<HashMap<(PathBuf, String), Arc<Node>>>,
 }
 
 impl fmt::Debug for Nodes {
@@ -85,6 +87,7 @@ impl Nodes {
             taken: OnceLock::new(),
             followed: Mutex::default(),
             beginning: tokio::sync::Mutex::default(),
+            last_good: Mutex::default(),
         }
     }
 
@@ -210,9 +213,23 @@ impl Nodes {
             let error = || ToolError::user(entry.error.clone().unwrap_or_default());
             return entry.node.clone().ok_or_else(error);
         }
-        // Without an agent, the caller edits the file and wants to know its errors.
+        let key = (worktree, name.clone());
         let node = tokio::task::spawn_blocking(move || folder.node(&name)).await.map_err(ToolError::internal)?;
-        node.map(Arc::new).map_err(|error| ToolError::user(error.to_string()))
+        let mut last_good = self.last_good.lock();
+        match node {
+            Ok(node) => {
+                let node = Arc::new(node);
+                last_good.insert(key, node.clone());
+                Ok(node)
+            }
+            Err(error @ FolderError::Invalid { .. }) => {
+                last_good.get(&key).cloned().ok_or_else(|| ToolError::user(error.to_string()))
+            }
+            Err(error) => {
+                last_good.remove(&key);
+                Err(ToolError::user(error.to_string()))
+            }
+        }
     }
 }
 

@@ -94,7 +94,12 @@ impl Tool for NodesStatus {
             None => {
                 let (folder, nothing) = (folder.clone(), Served::default());
                 let read = tokio::task::spawn_blocking(move || Served::read(&folder, &nothing, |_| ()).0);
-                Arc::new(read.await.map_err(ToolError::internal)?)
+                let mut served = read.await.map_err(ToolError::internal)?;
+                let last_good = self.0.last_good.lock();
+                for (name, entry) in served.entries.iter_mut().filter(|(_, entry)| entry.node.is_none()) {
+                    entry.node = last_good.get(&(worktree.clone(), name.clone())).cloned();
+                }
+                Arc::new(served)
             }
         };
         if let Some(name) = args.node.as_ref().filter(|name| !served.entries.contains_key(*name)) {

@@ -215,6 +215,7 @@ fn a_value_of_another_type_is_answered_by_what_to_write() {
         "open = 1",
         "beds = \"4\"",
         "beds = \"many\"",
+        "beds = \"50MiB\"",
         "beds = 4.5",
         "beds = -1",
     ];
@@ -251,11 +252,13 @@ fn a_value_of_another_type_is_answered_by_what_to_write() {
         beds = "4"
             `beds` is a whole number: write `beds = 4`
         beds = "many"
-            `beds` is a whole number: write `beds = 1`
+            `beds` is a whole number: write `beds = …`
+        beds = "50MiB"
+            `beds` is a whole number: write `beds = 52428800`
         beds = 4.5
             `beds` is a whole number: write `beds = 4`
         beds = -1
-            `beds` is a whole number: write `beds = 1`"#]]
+            `beds` is a whole number: write `beds = …`"#]]
     .assert_eq(&all.join("\n"));
     check_error(
         "toolsets = \"repl mail\"\n",
