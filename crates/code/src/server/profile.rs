@@ -122,7 +122,8 @@ pub(crate) enum Signal {
 pub(crate) fn all() -> &'static [Profile] {
     static ALL: LazyLock<Vec<Profile>> = LazyLock::new(|| {
         [
-            include_str!("profiles/rust-analyzer.toml"),
+            // rust-analyzer would read a file of its name as its own settings.
+            include_str!("profiles/rust_analyzer.toml"),
             include_str!("profiles/ty.toml"),
             include_str!("profiles/tsc.toml"),
             include_str!("profiles/gopls.toml"),
