@@ -87,9 +87,8 @@ fn next_look(former: Option<CpuLook>, now: u64, used: u64) -> CpuLook {
 fn processor_time(leader: u32) -> u64 {
     let leader = leader.cast_signed();
     let Some(first) = system::process(leader) else { return 0 };
-    let is_member = |process: &system::Process| match first.session == leader {
-        true => process.session == first.session,
-        false => process.group == first.group,
+    let is_member = |process: &system::Process| {
+        if first.session == leader { process.session == leader } else { process.group == first.group }
     };
     let members = system::processes().filter_map(system::process).filter(is_member);
     let times = members.filter_map(|process| system::processor_time(process.pid));

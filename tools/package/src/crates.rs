@@ -1,7 +1,7 @@
 //! The crates for crates.io: a copy of the workspace in which each crate has a name that the registry has free.
 //!
-//! In the workspace a crate is called for what it owns, such as `mail`; in the registry the product's name stands before it.
-//! Its library keeps its name, so no source changes. The copy has no tests: they need the rest of the repository.
+//! In the workspace the name of a crate is that of its subject, such as `mail`; in the registry the name of the product stands
+//! before it. Its library keeps its name, so no source changes. The copy has no tests: they need the rest of the repository.
 
 use std::path::Path;
 use std::process::Command;
@@ -54,8 +54,8 @@ pub(crate) fn write(product: &Product, out: &Path) -> Result<()> {
     let workspace = String::from_utf8(files::read_bytes(&root().join("Cargo.toml"))?)?;
     let names: Vec<&str> = names.iter().map(|(name, _)| *name).collect();
     files::put(&out.join("Cargo.toml"), workspace_manifest(product, &workspace, &names)?.as_bytes(), false)?;
-    // The copy may lie in this repository, which ignores it.
-    let arguments = ["package", "--workspace", "--no-verify", "--allow-dirty", "--target-dir", "target"];
+    // The copy may lie in this repository, which does not track it. Any build has fetched the packages of the lock file.
+    let arguments = ["package", "--workspace", "--offline", "--no-verify", "--allow-dirty", "--target-dir", "target"];
     run(cargo().args(arguments).current_dir(out))
 }
 

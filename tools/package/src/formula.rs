@@ -77,6 +77,35 @@ mod tests {
         }
         write(&product, folder.path()).unwrap();
         let formula = std::fs::read_to_string(folder.path().join("hob.rb")).unwrap();
-        expect![[r#""#]].assert_eq(&formula.replace(&format!("/{OWNER}/"), "/ACCOUNT/"));
+        expect![[r##"
+            class Hob < Formula
+              desc "Local MCP server for coding agents"
+              homepage "https://github.com/ACCOUNT/hob"
+              version "1.2.3"
+              license any_of: ["Apache-2.0", "MIT"]
+
+              depends_on :linux
+
+              on_linux do
+                on_intel do
+                  url "https://github.com/ACCOUNT/hob/releases/download/v1.2.3/hob-mcp-linux-x64-1.2.3.tgz"
+                  sha256 "2cc29203eb8483cf10595a15013d5b2e6305a1472b38c933ef0cbaaa27989735"
+                end
+                on_arm do
+                  url "https://github.com/ACCOUNT/hob/releases/download/v1.2.3/hob-mcp-linux-arm64-1.2.3.tgz"
+                  sha256 "17d46d4991b2edd5e445342a72ba0cb7cf09e4849b5e98c16408ce11e05c7388"
+                end
+              end
+
+              def install
+                bin.install "hob"
+              end
+
+              test do
+                assert_equal "hob #{version}", shell_output("#{bin}/hob --version").strip
+              end
+            end
+        "##]]
+        .assert_eq(&formula.replace(&format!("/{OWNER}/"), "/ACCOUNT/"));
     }
 }

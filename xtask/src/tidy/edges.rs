@@ -138,7 +138,7 @@ mod tests {
         expect![[r#"
             mcp → project: not an allowed edge (mcp may use: nothing of ours)
             repl → testkit: it is for tests; make it a dev-dependency
-            repl → daemon: not an allowed edge (repl may use: mcp, process, project, diagnostics)
+            repl → daemon: not an allowed edge (repl may use: mcp, process, project, diagnostics, system)
             client → mcp: with its feature `wire` only (default-features = false, features = ["wire"])
             crate helpers: the name says nothing; name it for what it owns
             crate helpers: not in the table of allowed edges; add it to xtask/src/tidy/edges.rs"#]]
