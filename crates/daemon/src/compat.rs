@@ -6,7 +6,7 @@
 
 use std::fs::Permissions;
 use std::io;
-use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::fd::OwnedFd;
 use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -137,7 +137,7 @@ async fn request(
     method: &str,
     params: &Value,
 ) -> Result<Value, Value> {
-    let of_process = || std::fs::read_link(format!("/proc/{pid}/cwd")).ok();
+    let of_process = || system::working_directory(pid.cast_signed());
     let cwd = cwd.map(Path::to_owned).or_else(of_process).unwrap_or_else(|| daemon.project.root().to_owned());
     let hello = Hello {
         profile: (method != "hook").then(|| PROFILE.to_owned()),
@@ -203,7 +203,7 @@ impl Socket {
         }
         rustix::fs::fchmod(&directory, Mode::RWXU)?;
         // The path through the descriptor follows no link in between, and is short.
-        let path = PathBuf::from(format!("/proc/self/fd/{}/{FILE}", directory.as_raw_fd()));
+        let path = system::descriptor_path(&directory)?.join(FILE);
         if let Ok(found) = path.symlink_metadata() {
             if !found.file_type().is_socket() {
                 return Err(io::Error::other("the path is a file, not a socket"));
@@ -228,7 +228,8 @@ impl Socket {
 
 impl Drop for Socket {
     fn drop(&mut self) {
-        let path = PathBuf::from(format!("/proc/self/fd/{}/{FILE}", self.directory.as_raw_fd()));
+        let Ok(directory) = system::descriptor_path(&self.directory) else { return };
+        let path = directory.join(FILE);
         if path.symlink_metadata().is_ok_and(|found| (found.dev(), found.ino()) == self.inode) {
             // A stale socket is recognised by connecting to it.
             let _ = std::fs::remove_file(path);

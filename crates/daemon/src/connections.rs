@@ -161,7 +161,7 @@ impl Connections {
 /// Returns true if a process of this user is alive; zombies do not count, since they have no such directory. True for
 /// an unknown process.
 pub(crate) fn is_alive(pid: u32) -> bool {
-    pid == 0 || std::fs::read_link(format!("/proc/{pid}/cwd")).is_ok()
+    pid == 0 || system::working_directory(pid.cast_signed()).is_some()
 }
 
 impl Slot {

@@ -26,7 +26,7 @@ pub(crate) fn is_detached() -> bool {
     let detached = std::env::var_os(SECOND_STEP).is_some();
     if detached {
         // The name is only for people.
-        let _ = rustix::thread::set_name(c"hob");
+        system::set_process_name(c"hob");
     }
     detached
 }
@@ -39,7 +39,7 @@ pub(crate) fn start_second(arguments: &[std::ffi::OsString], root: &Path) -> io:
     close_inherited_on_exec()?;
     // A daemon started within a session of another daemon must not end with that session.
     ::process::unmark();
-    let mut command = Command::new("/proc/self/exe");
+    let mut command = Command::new(system::this_program());
     if !daemon_environment::is_handed_over() {
         // The daemon was started by hand.
         daemon_environment::hand_over(&mut command, Keep::Needed)?;
@@ -60,7 +60,7 @@ pub(crate) fn start_second(arguments: &[std::ffi::OsString], root: &Path) -> io:
 
 /// Executes this program again, without environment variables that a session must not see. Returns only on failure.
 pub(crate) fn start_clean(arguments: &[std::ffi::OsString]) -> io::Error {
-    let mut command = Command::new("/proc/self/exe");
+    let mut command = Command::new(system::this_program());
     match daemon_environment::hand_over(&mut command, Keep::ForSessions) {
         Ok(()) => command.arg0("hob").args(arguments).exec(),
         Err(error) => error,
@@ -95,7 +95,7 @@ pub(crate) fn stderr_to(path: &Path) -> io::Result<()> {
 
 /// Closes inherited descriptors on exec. Agents leak descriptors to their children; a daemon would keep a pipe open indefinitely.
 fn close_inherited_on_exec() -> io::Result<()> {
-    for entry in std::fs::read_dir("/proc/self/fd")? {
+    for entry in std::fs::read_dir(system::OWN_DESCRIPTORS)? {
         let Some(number) = entry?.file_name().to_str().and_then(|name| name.parse::<i32>().ok()) else { continue };
         if number > 2 {
             #[expect(unsafe_code, reason = "a descriptor known by its number alone is borrowed raw")]

@@ -199,20 +199,8 @@ fn take_place(project: &Project) -> Result<Option<Lock>, ServeError> {
 
 /// Ends the daemon `pid` if it serves the project at its former path. Returns true if it did.
 fn end_moved(project: &Project, pid: u32) -> bool {
-    let Some(pid) = i32::try_from(pid).ok().and_then(rustix::process::Pid::from_raw) else { return false };
-    // Opened before the check, because the process id may be reused a moment later.
-    let held = rustix::process::pidfd_open(pid, rustix::process::PidfdFlags::empty());
-    if project::served_at(project, pid.as_raw_pid().unsigned_abs()).is_none() {
-        return false;
-    }
-    // A daemon that has already exited has released the lock too.
-    let _ = match held {
-        Ok(held) => rustix::process::pidfd_send_signal(&held, rustix::process::Signal::TERM),
-        // Not every kernel has process descriptors.
-        Err(rustix::io::Errno::NOSYS) => rustix::process::kill_process(pid, rustix::process::Signal::TERM),
-        Err(error) => Err(error),
-    };
-    true
+    let serves_it = || project::served_at(project, pid).is_some();
+    i32::try_from(pid).is_ok_and(|pid| system::send_signal(pid, rustix::process::Signal::TERM, serves_it))
 }
 
 async fn serve_until_stopped(

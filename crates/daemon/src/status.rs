@@ -125,7 +125,7 @@ impl Status {
                 state: daemon.project.state_dir().to_owned(),
                 socket: daemon.project.socket_path().ok(),
                 log: daemon.project.log_dir(),
-                memory_bytes: resident_memory(),
+                memory_bytes: system::resident_memory(std::process::id().cast_signed()),
                 http: daemon.http.as_ref().map(|(address, _)| crate::http::Http::url(*address)),
                 http_token: daemon.http.as_ref().map(|(_, file)| file.clone()),
                 idle_limit_ms: match daemon.config.idle {
@@ -160,11 +160,4 @@ fn merged(lines: impl Iterator<Item = ToolsetLine>) -> Vec<ToolsetLine> {
 
 fn millis(time: std::time::Duration) -> u64 {
     u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
-}
-
-/// Returns the resident memory: the second field of statm counts resident pages (proc(5)).
-fn resident_memory() -> Option<u64> {
-    let statm = std::fs::read_to_string("/proc/self/statm").ok()?;
-    let pages: u64 = statm.split_whitespace().nth(1)?.parse().ok()?;
-    Some(pages * rustix::param::page_size() as u64)
 }

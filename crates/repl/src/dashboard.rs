@@ -1,7 +1,6 @@
 //! The rows of sessions for faces, and the rule for a stuck evaluation.
 
 use std::collections::HashMap;
-use std::fs;
 
 use parking_lot::Mutex;
 use project::dashboard::SessionRow;
@@ -84,25 +83,16 @@ fn next_look(former: Option<CpuLook>, now: u64, used: u64) -> CpuLook {
     CpuLook { at: now, used, is_idle: former.is_some_and(is_rest) }
 }
 
-/// Returns the processor time of the session that a process leads, in milliseconds (proc(5)).
+/// Returns the processor time of the session that a process leads, in milliseconds.
 fn processor_time(leader: u32) -> u64 {
-    let ticks = rustix::param::clock_ticks_per_second().max(1);
-    let stat = |pid: &str| {
-        let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-        // In `pid (name) state ppid …` the name may contain anything, so the last parenthesis counts.
-        let fields: Vec<u64> = stat[stat.rfind(')')? + 1..]
-            .split_ascii_whitespace()
-            .map(|field| field.parse().unwrap_or_default())
-            .collect();
-        Some((*fields.get(2)?, *fields.get(3)?, fields.get(11)? + fields.get(12)?))
+    let leader = leader.cast_signed();
+    let Some(first) = system::process(leader) else { return 0 };
+    let is_member = |process: &system::Process| {
+        if first.session == leader { process.session == leader } else { process.group == first.group }
     };
-    let Some((group, session, _)) = stat(&leader.to_string()) else { return 0 };
-    let processes = fs::read_dir("/proc").into_iter().flatten().flatten();
-    let processes = processes.filter_map(|entry| entry.file_name().into_string().ok());
-    let processes = processes.filter(|name| name.bytes().all(|byte| byte.is_ascii_digit()));
-    let leads = session == u64::from(leader);
-    let times = processes.filter_map(|pid| stat(&pid)).filter(|of| if leads { of.1 == session } else { of.0 == group });
-    times.map(|(.., used)| used).sum::<u64>() * 1000 / ticks
+    let members = system::processes().filter_map(system::process).filter(is_member);
+    let times = members.filter_map(|process| system::processor_time(process.pid));
+    times.map(|time| u64::try_from(time.as_millis()).unwrap_or(u64::MAX)).sum()
 }
 
 #[cfg(test)]

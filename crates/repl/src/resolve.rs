@@ -185,9 +185,8 @@ fn choose<'a>(
 fn memory_limit(configured: u64) -> u64 {
     match configured {
         0 => {
-            let machine = rustix::system::sysinfo();
-            let total = (machine.totalram as u64).saturating_mul(u64::from(machine.mem_unit));
-            total / 4 * 3
+            // Unlimited where the system does not report it.
+            system::total_memory().map_or(u64::MAX, |total| total / 4 * 3)
         }
         bytes => bytes,
     }

@@ -1,4 +1,4 @@
-//! Information about processes from the operating system, in one form for Linux and macOS.
+//! Information about processes and descriptors from the operating system, in one form for Linux and macOS.
 //!
 //! Each system has one module with the same functions. A value that a system does not report is `None` or empty; no
 //! function guesses. docs/reference/platforms.md lists the differences.
@@ -14,9 +14,11 @@ mod macos;
 use macos as platform;
 
 pub use platform::{
-    OWN_DESCRIPTORS, arguments, boot_id, children, end_descriptor, environment, is_same_program, is_starting,
-    lock_holders, nonblocking_unix_socket, one_by_one, owner, peer, process, processes, processor_time, program,
-    resident_memory, send_signal, set_process_name, start_time_ago, this_program, thread_times, working_directory,
+    OWN_DESCRIPTORS, arguments, boot_id, children, descriptor_path, end_descriptor, environment, input_terminal,
+    is_ignored, is_same_program, is_starting, lock_holders, nonblocking_unix_socket, one_by_one, open_terminal_peer,
+    owner, peer, process, processes, processor_time, program, reopen_input, resident_memory, send_signal,
+    set_process_name, start_time_ago, this_program, thread_processor_time, thread_times, total_memory, unsent,
+    working_directory,
 };
 
 /// A process as the system reports it.

@@ -4,15 +4,17 @@ use std::ffi::CStr;
 use std::fs::{self, File};
 use std::io::{self, Read};
 use std::mem::MaybeUninit;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use rustix::fs::{Mode, OFlags, RawDir};
 use rustix::io::Errno;
+use rustix::ioctl::{Getter, Opcode, ioctl};
 use rustix::net::{AddressFamily, SocketFlags, SocketType};
 use rustix::process::{Pid, PidfdFlags, Signal};
+use rustix::pty::OpenptFlags;
 
 use crate::{Process, ThreadTime};
 
@@ -143,6 +145,18 @@ pub fn processor_time(pid: i32) -> Option<Duration> {
     Some(Duration::from_millis(ticks * 1000 / rustix::param::clock_ticks_per_second().max(1)))
 }
 
+/// Returns the processor time of the calling thread; `None` if the kernel does not report it.
+pub fn thread_processor_time() -> Option<Duration> {
+    let text = fs::read_to_string("/proc/thread-self/schedstat").ok()?;
+    number_after(text.as_bytes(), 0).map(Duration::from_nanos)
+}
+
+/// Returns the memory of the machine in bytes.
+pub fn total_memory() -> Option<u64> {
+    let machine = rustix::system::sysinfo();
+    Some((machine.totalram as u64).saturating_mul(u64::from(machine.mem_unit)))
+}
+
 /// Returns the processor times of the living threads; `None` for a thread that has just ended.
 pub fn thread_times(pid: i32) -> impl Iterator<Item = Option<ThreadTime>> {
     let threads = fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
@@ -218,6 +232,55 @@ pub fn send_signal(pid: i32, signal: Signal, is_same: impl FnOnce() -> bool) -> 
         Err(Errno::SRCH) => false,
         Err(_) => is_same() && rustix::process::kill_process(pid, signal).is_ok(),
     }
+}
+
+/// Returns true if this process ignores a signal (proc_pid_status(5)).
+pub fn is_ignored(signal: Signal) -> bool {
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    let mask = mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or_default();
+    mask & (1 << (signal.as_raw() - 1)) != 0
+}
+
+/// Returns a path of an open directory that follows no link and is short.
+///
+/// # Errors
+/// None on this system.
+pub fn descriptor_path(directory: &impl AsFd) -> io::Result<PathBuf> {
+    Ok(PathBuf::from(format!("{OWN_DESCRIPTORS}/{}", directory.as_fd().as_raw_fd())))
+}
+
+/// Returns the terminal from which a process reads, such as `pts/3`.
+pub fn input_terminal(pid: i32) -> Option<String> {
+    let input = fs::read_link(format!("/proc/{pid}/fd/0")).ok()?;
+    let name = input.to_str()?.strip_prefix("/dev/")?;
+    (name.starts_with("pts/") || name.starts_with("tty")).then(|| name.to_owned())
+}
+
+/// Opens the standard input of a process for writing, without waiting.
+pub fn reopen_input(pid: i32) -> Option<OwnedFd> {
+    let flags = OFlags::WRONLY | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    rustix::fs::open(format!("/proc/{pid}/fd/0"), flags, Mode::empty()).ok()
+}
+
+/// Opens the program's end of a terminal.
+///
+/// # Errors
+/// If the descriptor is not the other end of a terminal.
+pub fn open_terminal_peer(terminal: &impl AsFd) -> io::Result<OwnedFd> {
+    let flags = OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC;
+    Ok(rustix::pty::ioctl_tiocgptpeer(terminal, flags)?)
+}
+
+/// Returns the number of bytes that a socket or a terminal has not sent yet; 0 if the kernel does not report it (TIOCOUTQ,
+/// which is SIOCOUTQ: tty_ioctl(4), unix(7)).
+pub fn unsent(descriptor: impl AsFd) -> u64 {
+    const TIOCOUTQ: Opcode = 0x5411;
+    #[expect(unsafe_code, reason = "rustix names no TIOCOUTQ")]
+    // SAFETY: the request writes one C int; where the number has another meaning, the kernel refuses it for sockets and
+    // terminals.
+    let result = unsafe { ioctl(descriptor, Getter::<TIOCOUTQ, i32>::new()) };
+    result.ok().and_then(|count| u64::try_from(count).ok()).unwrap_or(0)
 }
 
 /// Reads a file about a process, one page at a time: each read costs as much as a long one. Stops after `most` bytes.

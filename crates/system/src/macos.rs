@@ -11,7 +11,9 @@ use std::path::PathBuf;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use rustix::event::kqueue::{Event, EventFilter, EventFlags, ProcessEvents, kevent, kqueue};
+use rustix::fs::{Mode, OFlags};
 use rustix::io::FdFlags;
+use rustix::ioctl::{Getter, Opcode, ioctl, opcode};
 use rustix::net::{AddressFamily, SocketType};
 use rustix::process::{Pid, Signal};
 
@@ -189,10 +191,44 @@ pub fn resident_memory(pid: i32) -> Option<u64> {
     process_info::<libc::proc_taskinfo>(pid, libc::PROC_PIDTASKINFO, 0).map(|info| info.pti_resident_size)
 }
 
-/// Returns the time in user and kernel mode of a process.
+/// Returns the time in user and kernel mode of a process, and that of its reaped children.
 pub fn processor_time(pid: i32) -> Option<Duration> {
-    let info: libc::proc_taskinfo = process_info(pid, libc::PROC_PIDTASKINFO, 0)?;
-    Some(Duration::from_nanos(info.pti_total_user + info.pti_total_system))
+    #[expect(unsafe_code, reason = "the libc crate deprecates its declaration")]
+    unsafe extern "C" {
+        /// Writes the numerator and the denominator by which this clock's unit becomes nanoseconds.
+        fn mach_timebase_info(ratio: *mut [u32; 2]) -> c_int;
+    }
+    let mut usage = MaybeUninit::<libc::rusage_info_v2>::zeroed();
+    let mut ratio = [1, 1];
+    #[expect(unsafe_code, reason = "neither call has a safe wrapper")]
+    // SAFETY: the flavor names the type of the first structure, for which all-zero bytes are valid, and both are our own.
+    let usage = unsafe {
+        if libc::proc_pid_rusage(pid, libc::RUSAGE_INFO_V2, usage.as_mut_ptr().cast()) != 0 {
+            return None;
+        }
+        mach_timebase_info(&raw mut ratio);
+        usage.assume_init()
+    };
+    // The unit is that of `mach_absolute_time`: not a nanosecond on arm64.
+    let time = usage.ri_user_time + usage.ri_system_time + usage.ri_child_user_time + usage.ri_child_system_time;
+    let nanos = u128::from(time) * u128::from(ratio[0]) / u128::from(ratio[1].max(1));
+    Some(Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX)))
+}
+
+/// Returns the processor time of the calling thread.
+pub fn thread_processor_time() -> Option<Duration> {
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    #[expect(unsafe_code, reason = "rustix has this call only with one more feature")]
+    // SAFETY: the call writes to a structure of our own.
+    let failed = unsafe { libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, &raw mut time) };
+    let (seconds, nanos) = (u64::try_from(time.tv_sec).ok()?, u32::try_from(time.tv_nsec).ok()?);
+    (failed == 0).then(|| Duration::new(seconds, nanos))
+}
+
+/// Returns the memory of the machine in bytes (`hw.memsize`).
+pub fn total_memory() -> Option<u64> {
+    let mut bytes = [0; 8];
+    (system_value(c"hw.memsize", &mut bytes)? == bytes.len()).then(|| u64::from_ne_bytes(bytes))
 }
 
 /// Returns the processor times of the living threads; `None` for a thread that has just ended. The system does not
@@ -219,15 +255,21 @@ pub fn start_time_ago(age: Duration) -> u64 {
 
 /// Returns the id of this boot of the machine (`kern.bootsessionuuid`).
 pub fn boot_id() -> String {
-    let mut id = [0_u8; 64];
-    let mut size = id.len();
-    let name = c"kern.bootsessionuuid";
+    let mut id = [0; 64];
+    let size = system_value(c"kern.bootsessionuuid", &mut id);
+    let id = size.and_then(|_| CStr::from_bytes_until_nul(&id).ok());
+    id.map(|id| id.to_string_lossy().into_owned()).unwrap_or_default()
+}
+
+/// Writes a value that the system keeps under a name into a buffer. Returns its size.
+fn system_value(name: &CStr, buffer: &mut [u8]) -> Option<usize> {
+    let mut size = buffer.len();
     #[expect(unsafe_code, reason = "sysctl has no safe wrapper")]
     // SAFETY: the name ends with a zero byte, and the call writes at most `size` bytes to the buffer.
-    let failed =
-        unsafe { libc::sysctlbyname(name.as_ptr(), id.as_mut_ptr().cast(), &raw mut size, std::ptr::null_mut(), 0) };
-    let id = CStr::from_bytes_until_nul(&id).ok().filter(|_| failed == 0);
-    id.map(|id| id.to_string_lossy().into_owned()).unwrap_or_default()
+    let failed = unsafe {
+        libc::sysctlbyname(name.as_ptr(), buffer.as_mut_ptr().cast(), &raw mut size, std::ptr::null_mut(), 0)
+    };
+    (failed == 0).then_some(size)
 }
 
 /// Returns nothing: the system does not report who holds an advisory lock.
@@ -286,6 +328,65 @@ pub fn end_descriptor(pid: i32) -> io::Result<OwnedFd> {
 pub fn send_signal(pid: i32, signal: Signal, is_same: impl FnOnce() -> bool) -> bool {
     let Some(pid) = Pid::from_raw(pid) else { return false };
     is_same() && rustix::process::kill_process(pid, signal).is_ok()
+}
+
+/// Returns true if this process ignores a signal.
+pub fn is_ignored(signal: Signal) -> bool {
+    let mut action = MaybeUninit::<libc::sigaction>::zeroed();
+    #[expect(unsafe_code, reason = "the call has no safe wrapper")]
+    // SAFETY: without a new action the call only writes the present one, to a structure of our own for which all-zero bytes
+    // are valid.
+    let action = unsafe {
+        if libc::sigaction(signal.as_raw(), std::ptr::null(), action.as_mut_ptr()) != 0 {
+            return false;
+        }
+        action.assume_init()
+    };
+    action.sa_sigaction == libc::SIG_IGN
+}
+
+/// Returns the path of an open directory, without links (`F_GETPATH`). Unlike on Linux, it is as long as the path is, and
+/// a directory that was moved meanwhile is elsewhere.
+///
+/// # Errors
+/// If the directory was removed.
+pub fn descriptor_path(directory: &impl AsFd) -> io::Result<PathBuf> {
+    Ok(PathBuf::from(OsStr::from_bytes(rustix::fs::getpath(directory)?.as_bytes())))
+}
+
+/// Returns the controlling terminal of a process, such as `ttys003`. The system reports it rather than the standard input.
+pub fn input_terminal(pid: i32) -> Option<String> {
+    let number = process(pid)?.terminal;
+    let terminals =
+        fs::read_dir("/dev").ok()?.flatten().filter_map(|entry| Some((entry.file_name().into_string().ok()?, entry)));
+    let mut terminals = terminals.filter(|(name, _)| name.starts_with("tty"));
+    let has_number =
+        |entry: &fs::DirEntry| entry.metadata().is_ok_and(|file| file.rdev() == u64::from(number.cast_unsigned()));
+    terminals.find_map(|(name, entry)| (number != 0 && has_number(&entry)).then_some(name))
+}
+
+/// Returns `None`: a process's standard input cannot be opened from outside.
+pub fn reopen_input(_: i32) -> Option<OwnedFd> {
+    None
+}
+
+/// Opens the program's end of a terminal.
+///
+/// # Errors
+/// If the descriptor is not the other end of a terminal.
+pub fn open_terminal_peer(terminal: &impl AsFd) -> io::Result<OwnedFd> {
+    let path = rustix::pty::ptsname(terminal, Vec::new())?;
+    Ok(rustix::fs::open(path, OFlags::RDWR | OFlags::NOCTTY | OFlags::CLOEXEC, Mode::empty())?)
+}
+
+/// Returns the number of bytes that a terminal has not sent yet (`TIOCOUTQ`); 0 for a socket, for which the system does
+/// not report what its peer has not read.
+pub fn unsent(descriptor: impl AsFd) -> u64 {
+    const TIOCOUTQ: Opcode = opcode::read::<c_int>(b't', 115);
+    #[expect(unsafe_code, reason = "rustix names no TIOCOUTQ")]
+    // SAFETY: the request writes one C int, and a descriptor of another kind refuses it.
+    let result = unsafe { ioctl(descriptor, Getter::<TIOCOUTQ, c_int>::new()) };
+    result.ok().and_then(|count| u64::try_from(count).ok()).unwrap_or(0)
 }
 
 /// Asks libproc for one structure about a process.

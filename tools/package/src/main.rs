@@ -2,14 +2,18 @@
 //!
 //! Packs one built program as a wheel for pip and uv, as packages for npm and as an MCP bundle, next to `server.json`, an SBOM
 //! and checksums. It publishes nothing. [`binary`] builds and inspects the program, [`wheel`], [`npm`] and [`bundle`] each pack it,
-//! [`check`] installs the results. [`plugin`] keeps the folder `plugin` equal to the guide. Depends on none of the product's crates.
+//! [`check`] installs the results. [`crates`] and [`formula`] prepare crates.io and Homebrew. [`plugin`] keeps the folder
+//! `plugin` equal to the guide. Depends on none of the product's crates.
 
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "tasks talk to a person at a terminal")]
 
 mod binary;
 mod bundle;
 mod check;
+mod crates;
 mod files;
+mod formula;
+mod mach_o;
 mod npm;
 mod plugin;
 mod product;
@@ -30,10 +34,13 @@ use product::Product;
 const USAGE: &str = "\
 usage: cargo xtask TASK
 
-  package [--binary FILE] [--target TRIPLE] [--out DIR] [--check] [--debian]
+  package [--binary FILE] [--target TRIPLE] [--out DIR] [--check] [--debian] [--release]
                            pack hob as a wheel, npm packages and an MCP bundle, with `server.json`, an SBOM and SHA256SUMS;
                            builds it with cargo-zigbuild for glibc 2.17 unless FILE is given; --check installs each package
-                           offline and evaluates; --debian does so in bare Debian 11 and 12 (needs root and debootstrap)
+                           offline and evaluates; --debian does so in bare Debian 11 and 12 (needs root and debootstrap);
+                           --release refuses while the owner of the repository is a placeholder
+  package crates DIR       copy the crates under the names that they have on crates.io, and pack each
+  package formula DIR      write the formula for Homebrew to a folder with the packages of all released platforms
   package plugin           write the generated files of the folder `plugin`
 ";
 
@@ -44,8 +51,11 @@ fn main() -> ExitCode {
 }
 
 fn run(args: &[String]) -> Result<()> {
-    if args == ["plugin"] {
-        return plugin::write();
+    match args.iter().map(String::as_str).collect::<Vec<_>>()[..] {
+        ["plugin"] => return plugin::write(),
+        ["crates", out] => return crates::write(&Product::load()?, Path::new(out)),
+        ["formula", folder] => return formula::write(&Product::load()?, Path::new(folder)),
+        _ => {}
     }
     let (mut file, mut triple, mut out, mut checks, mut debian) = (None, None, None, false, false);
     let mut words = args.iter();
@@ -57,6 +67,7 @@ fn run(args: &[String]) -> Result<()> {
             "--out" => out = Some(PathBuf::from(value()?)),
             "--check" => checks = true,
             "--debian" => debian = true,
+            "--release" => product::check_release()?,
             other => bail!("unknown argument {other:?}; see `cargo xtask package --help`"),
         }
     }

@@ -9,7 +9,7 @@ use anyhow::{Context as _, Result, bail};
 use serde_json::{Map, Value, json};
 use taskkit::workspace::{on_path, run_quietly};
 
-use crate::binary::{Binary, PLATFORMS, Platform};
+use crate::binary::{Binary, Platform, released};
 use crate::files;
 use crate::product::{LICENSES, NAME, Product, SUMMARY, registry_name, repository};
 
@@ -40,8 +40,12 @@ pub(crate) fn write(product: &Product, binary: &Binary, out: &Path) -> Result<()
 
 /// Returns the names of the files: main package, platform package.
 pub(crate) fn file_names(product: &Product, binary: &Binary) -> [String; 2] {
-    let version = &product.version;
-    [format!("{NAME}-{version}.tgz"), format!("{}-{version}.tgz", platform_name(binary.platform))]
+    [format!("{NAME}-{}.tgz", product.version), platform_file(product, binary.platform)]
+}
+
+/// Returns the name of the file of a platform's package.
+pub(crate) fn platform_file(product: &Product, platform: &Platform) -> String {
+    format!("{}-{}.tgz", platform_name(platform), product.version)
 }
 
 fn platform_name(platform: &Platform) -> String {
@@ -49,7 +53,7 @@ fn platform_name(platform: &Platform) -> String {
 }
 
 fn main_manifest(product: &Product) -> Value {
-    let platforms = PLATFORMS.iter().map(|platform| (platform_name(platform), json!(product.version)));
+    let platforms = released().map(|platform| (platform_name(platform), json!(product.version)));
     let mut manifest = manifest(product, NAME, SUMMARY, &["launcher.js"]);
     manifest["mcpName"] = json!(registry_name());
     manifest["bin"] = json!({ "hob": "launcher.js" });
@@ -63,7 +67,9 @@ fn platform_manifest(product: &Product, platform: &Platform) -> Value {
     let mut manifest = manifest(product, &platform_name(platform), &about, &["hob"]);
     manifest["os"] = json!([platform.os]);
     manifest["cpu"] = json!([platform.cpu]);
-    manifest["libc"] = json!(["glibc"]);
+    if platform.os == "linux" {
+        manifest["libc"] = json!(["glibc"]);
+    }
     manifest
 }
 
@@ -82,13 +88,14 @@ fn manifest(product: &Product, name: &str, about: &str, own: &[&str]) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::binary::PLATFORMS;
 
     /// A main package with another version of the programs would install two that do not fit.
     #[test]
     fn the_main_package_demands_its_own_version_of_each_platform() {
         let product = Product { version: "1.2.3".to_owned(), license: "MIT".to_owned() };
         let main = main_manifest(&product);
-        for platform in &PLATFORMS {
+        for platform in released() {
             let program = platform_manifest(&product, platform);
             let name = program["name"].as_str().unwrap();
             assert_eq!(main["optionalDependencies"][name], program["version"], "{name}");

@@ -2,13 +2,15 @@
 
 use std::path::PathBuf;
 
-use anyhow::{Context as _, Result};
+use anyhow::{Context as _, Result, bail};
 use taskkit::workspace::{metadata, root};
 
 /// The name of the packages. The command is `hob`, a name that PyPI does not have free.
 pub(crate) const NAME: &str = "hob-mcp";
-/// The account that owns the repository. Change it before the first release (docs/releasing.md).
-pub(crate) const OWNER: &str = "hob-mcp";
+/// The account that owns the repository: the one placeholder of all packages (docs/releasing.md).
+pub(crate) const OWNER: &str = PLACEHOLDER;
+/// Stands for an account that was not chosen yet.
+const PLACEHOLDER: &str = "OWNER";
 pub(crate) const SUMMARY: &str =
     "Local MCP server for coding agents: live REPLs, mail between agents, answers about code";
 pub(crate) const LICENSES: [&str; 2] = ["LICENSE-APACHE", "LICENSE-MIT"];
@@ -39,6 +41,16 @@ impl Product {
     pub(crate) fn license_files(&self) -> Vec<(&'static str, PathBuf)> {
         LICENSES.map(|name| (name, root().join(name))).into()
     }
+}
+
+/// Refuses a release while the placeholder stands.
+pub(crate) fn check_release() -> Result<()> {
+    if OWNER == PLACEHOLDER {
+        bail!(
+            "set OWNER in tools/package/src/product.rs to the account that owns the repository, see docs/releasing.md"
+        );
+    }
+    Ok(())
 }
 
 /// Returns the name in the MCP registry, which derives it from the owner of the repository.

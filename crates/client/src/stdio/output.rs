@@ -108,21 +108,10 @@ impl Output {
     fn unread(&self) -> u64 {
         match self.queue {
             Queue::Pipe => rustix::io::ioctl_fionread(&self.file).unwrap_or(0),
-            Queue::Outgoing => outgoing(&self.file),
+            Queue::Outgoing => system::unsent(&self.file),
             Queue::None => 0,
         }
     }
-}
-
-/// Returns the number of bytes not yet sent by a socket or a terminal (TIOCOUTQ, which is SIOCOUTQ: tty_ioctl(4), unix(7)).
-#[expect(unsafe_code, reason = "rustix names no TIOCOUTQ")]
-fn outgoing(file: &File) -> u64 {
-    use rustix::ioctl::{Getter, Opcode, ioctl};
-    const TIOCOUTQ: Opcode = 0x5411;
-    // SAFETY: the request writes one C int; where the number has another meaning, the kernel refuses it for these kinds
-    // of file.
-    let result = unsafe { ioctl(file, Getter::<TIOCOUTQ, i32>::new()) };
-    result.ok().and_then(|count| u64::try_from(count).ok()).unwrap_or(0)
 }
 
 /// Waits until a non-blocking descriptor is ready.

@@ -37,7 +37,8 @@ pub(super) fn default_budget() -> u64 {
     let text = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
     let line = text.lines().find_map(|line| line.strip_prefix("MemTotal:"));
     let kib: Option<u64> = line.and_then(|line| line.trim().trim_end_matches(" kB").parse().ok());
-    kib.map_or(MOST, |kib| (kib * 1024 / 5 * 2).min(MOST))
+    let total = kib.map(|kib| kib * 1024).or_else(system::total_memory);
+    total.map_or(MOST, |total| (total / 5 * 2).min(MOST))
 }
 
 /// Keeps the servers within their budget until none is left. Memory is measured.

@@ -167,12 +167,6 @@ pub(crate) fn is_whole(language: Language, text: &[u8], until: Instant) -> bool 
 /// take minutes.
 const MAX_PARSE: Duration = Duration::from_secs(3);
 
-/// Returns this thread's processor time, if the kernel reports it (proc(5), `schedstat`).
-fn processor_time() -> Option<Duration> {
-    let text = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
-    Some(Duration::from_nanos(text.split_ascii_whitespace().next()?.parse().ok()?))
-}
-
 /// Parses a text, including errors. `None` if it takes too long.
 pub(crate) fn parse(language: Language, text: &[u8], until: Instant) -> Option<Tree> {
     if let Some(tree) = trees::cached(language, text) {
@@ -235,10 +229,13 @@ fn unread_lines(tree: &Tree) -> Vec<(usize, usize)> {
 }
 
 fn parse_text(language: Language, text: &[u8], until: Instant) -> Option<Tree> {
-    let (begun, worked) = (Instant::now(), processor_time());
+    let (begun, worked) = (Instant::now(), system::thread_processor_time());
     let is_over = |now: Instant| {
         let limit = now.duration_since(begun) >= MAX_PARSE;
-        limit && worked.zip(processor_time()).is_none_or(|(before, now)| now.saturating_sub(before) >= MAX_PARSE)
+        limit
+            && worked
+                .zip(system::thread_processor_time())
+                .is_none_or(|(before, now)| now.saturating_sub(before) >= MAX_PARSE)
     };
     PARSERS.with_borrow_mut(|parsers| {
         let parser = parsers.entry(language).or_insert_with(|| {

@@ -66,6 +66,5 @@ fn running(status: &Value) -> Vec<String> {
 
 /// True if a process runs. A zombie, which has not been reaped yet, does not.
 fn is_running(pid: u32) -> bool {
-    std::fs::read_to_string(format!("/proc/{pid}/stat"))
-        .is_ok_and(|stat| stat.rsplit_once(") ").is_some_and(|(_, rest)| !rest.starts_with(['Z', 'X'])))
+    system::process(pid.cast_signed()).is_some_and(|process| !process.is_zombie())
 }

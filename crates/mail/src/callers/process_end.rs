@@ -1,14 +1,12 @@
-//! The end of a caller's process, as a pidfd.
+//! The end of a caller's process, as a descriptor.
 
 use std::os::fd::OwnedFd;
 
-use rustix::process::{Pid, PidfdFlags, pidfd_open};
 use tokio::io::unix::AsyncFd;
 
-/// Returns a descriptor of the process that becomes readable when it ends (pidfd_open(2)).
+/// Returns a descriptor of the process that becomes readable when it ends.
 pub(super) fn descriptor(pid: u32) -> Option<AsyncFd<OwnedFd>> {
-    let pid = i32::try_from(pid).ok().and_then(Pid::from_raw)?;
-    let descriptor = pidfd_open(pid, PidfdFlags::NONBLOCK).ok()?;
+    let descriptor = system::end_descriptor(i32::try_from(pid).ok()?).ok()?;
     #[allow(unsafe_code)]
     // SAFETY: the registration owns the descriptor, so the descriptor stays open as long as the registration lives.
     unsafe { AsyncFd::register(descriptor) }.ok()

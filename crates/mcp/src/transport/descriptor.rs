@@ -7,19 +7,20 @@
 use std::fs::File;
 use std::io;
 use std::mem::MaybeUninit;
-use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::os::fd::OwnedFd;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll, ready};
 
-use rustix::fs::{FileType, Mode, OFlags};
+use rustix::fs::{FileType, OFlags};
 use rustix::io::Errno;
-use rustix::net::{RecvFlags, SendFlags};
+use rustix::net::RecvFlags;
 use tokio::io::unix::AsyncFd;
 use tokio::io::{AsyncRead, AsyncWrite, Interest, ReadBuf};
 use tokio::task::coop;
 
+use super::platform;
 use crate::server::Drained;
 use crate::wire::BusyWait;
 
@@ -50,11 +51,7 @@ impl Descriptor {
 
     fn new(fd: OwnedFd, access: OFlags, interest: Interest) -> io::Result<Descriptor> {
         let kind = FileType::from_raw_mode(rustix::fs::fstat(&fd)?.st_mode);
-        let reopened = || -> io::Result<AsyncFd<OwnedFd>> {
-            let path = format!("/proc/self/fd/{}", fd.as_raw_fd());
-            let flags = access | OFlags::NONBLOCK | OFlags::CLOEXEC | OFlags::NOCTTY;
-            register(rustix::fs::open(path, flags, Mode::empty())?, interest)
-        };
+        let reopened = || -> io::Result<AsyncFd<OwnedFd>> { register(platform::reopen(&fd, access)?, interest) };
         let polled = match kind {
             FileType::Socket => fd.try_clone().and_then(|fd| register(fd, interest)).map(Descriptor::socket),
             FileType::Fifo if access == OFlags::RDONLY => reopened().map(Descriptor::pipe),
@@ -192,7 +189,7 @@ pub(super) struct Outgoing {
 impl Outgoing {
     fn poll_write(&mut self, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
         loop {
-            match rustix::net::send(&self.fd, bytes, SendFlags::DONTWAIT | SendFlags::NOSIGNAL) {
+            match rustix::net::send(&self.fd, bytes, platform::SEND_FLAGS) {
                 Ok(count) => {
                     self.full = None;
                     return Poll::Ready(Ok(count));
@@ -272,24 +269,9 @@ impl AsyncWrite for Descriptor {
 pub(super) fn drained(fd: OwnedFd) -> Option<Drained> {
     match FileType::from_raw_mode(rustix::fs::fstat(&fd).ok()?.st_mode) {
         FileType::Fifo => Some(Box::new(move || rustix::io::ioctl_fionread(&fd).ok().map(|unread| unread == 0))),
-        FileType::Socket => Some(Box::new(move || unsent(&fd).ok().map(|unread| unread == 0))),
+        FileType::Socket => Some(Box::new(move || platform::unsent(&fd).ok().map(|unread| unread == 0))),
         _ => None,
     }
-}
-
-/// Bytes sent on a socket that the peer has not read yet (`SIOCOUTQ`, see unix(7)).
-#[cfg(target_os = "linux")]
-fn unsent(socket: impl AsFd) -> io::Result<std::ffi::c_int> {
-    const SIOCOUTQ: rustix::ioctl::Opcode = 0x5411;
-    #[allow(unsafe_code)]
-    // SAFETY: SIOCOUTQ writes one `int` through its argument, and this getter provides one.
-    let unread = unsafe { rustix::ioctl::ioctl(socket, rustix::ioctl::Getter::<SIOCOUTQ, std::ffi::c_int>::new()) }?;
-    Ok(unread)
-}
-
-#[cfg(not(target_os = "linux"))]
-fn unsent(_: impl AsFd) -> io::Result<std::ffi::c_int> {
-    Err(io::ErrorKind::Unsupported.into())
 }
 
 #[cfg(test)]

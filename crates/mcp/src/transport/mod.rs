@@ -5,5 +5,6 @@ mod descriptor;
 #[cfg(feature = "http")]
 pub mod http;
 pub mod memory;
+mod platform;
 pub mod stdio;
 pub mod unix;

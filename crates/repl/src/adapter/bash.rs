@@ -150,6 +150,7 @@ fn marks(nonce: &Nonce, number: u64) -> String {
     let lines: Vec<&str> = MARKS.lines().map(|line| line.trim()).filter(|line| !line.starts_with('#')).collect();
     let marks = lines
         .join(" ")
+        .replace("ITSELF", ITSELF)
         .replace("VARIABLE", VARIABLE)
         .replace("PREFIX", &prefix(nonce))
         .replace("NONCE", nonce.as_str());
@@ -245,7 +246,7 @@ if [[ $__hob_few ]]; then __hob_to=$1; fi; fi;
 __hob_say() {
 __hob_to=$((57 + $2)); if [[ ! -p /dev/fd/$__hob_to ]]; then __hob_copy "$2"; fi;
 if [[ ! $__hob_to ]]; then ((1)); elif [[ ${TIMEFORMAT+set} && BASH_VERSINFO -gt 4 && ${TIMEFORMAT@a} == *r* ]]; then
-/proc/self/exe -p -c 'printf "%s\n" "$1"' bash "$1" >&"$__hob_to";
+ITSELF -p -c 'printf "%s\n" "$1"' bash "$1" >&"$__hob_to";
 else TIMEFORMAT=${1//%/%%} __hob_print || __hob_to=; fi;
 };
 # `time` is a keyword: no function replaces it, and nothing disables it. It prints its format and a newline.
@@ -258,7 +259,7 @@ if [[ $__hob_prompt ]]; then PS1=$__hob_prompt; fi;
 if [[ $__hob_traps ]]; then ${__hob_via:+"$__hob_via"} eval "$__hob_traps"; fi;
 __hob_on=$__hob_flags __hob_flags= __hob_traps= __hob_debug= __hob_prompt=;
 if [[ $__hob_on ]]; then ${__hob_via:+"$__hob_via"} set -"$__hob_on"; fi;
-if [[ $__hob_via ]]; then "$__hob_via" return "$__hob_last"; else /proc/self/exe -p -c "exit $__hob_last"; fi;
+if [[ $__hob_via ]]; then "$__hob_via" return "$__hob_last"; else ITSELF -p -c "exit $__hob_last"; fi;
 } 2</dev/null;
 # A trap on DEBUG in a subshell, or a trace to its output, would add to the text read here.
 __hob_look='${__hob_via:+"$__hob_via"} set +aeuvxEHT; __hob_debug=$(${__hob_via:+"$__hob_via"} trap -p DEBUG) __hob_traps=$(${__hob_via:+"$__hob_via"} trap -p ERR); ${__hob_via:+"$__hob_via"} trap - DEBUG ERR; __hob_looked=1; \__hob_keep';
@@ -278,6 +279,12 @@ if ((BASH_VERSINFO[0] * 100 + BASH_VERSINFO[1] > 500)); then PROMPT_COMMAND=("$P
 else PROMPT_COMMAND="{ __hob_status=\$? __hob_pipe=\${PIPESTATUS[0]};${PROMPT_COMMAND#?}"$'\n\\__hob_mark "$__hob_status" "$__hob_pipe"'; fi;
 readonly PROMPT_COMMAND
 "#;
+
+/// The word by which bash starts itself. Code cannot change the one of Linux; macOS has no such path.
+#[cfg(target_os = "linux")]
+const ITSELF: &str = "/proc/self/exe";
+#[cfg(target_os = "macos")]
+const ITSELF: &str = "\"$BASH\"";
 
 /// The variable that a barrier sets. No suffix of it is a valid name, so a barrier truncated by an interrupt sets
 /// nothing else.

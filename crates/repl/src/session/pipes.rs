@@ -7,9 +7,8 @@ use std::os::fd::{AsFd, OwnedFd};
 
 use process::Extra;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::fs::{Mode, OFlags};
+use rustix::fs::Dev;
 use rustix::io::Errno;
-use rustix::pty::OpenptFlags;
 use tokio::net::unix::pipe;
 
 use super::prompts::PromptScanner;
@@ -169,7 +168,7 @@ impl OutputPipe {
 pub(super) struct InputPipe {
     pipe: Option<pipe::Sender>,
     /// Device and inode of the pipe.
-    identity: Option<(u64, u64)>,
+    identity: Option<(Dev, u64)>,
     waiting: VecDeque<Vec<u8>>,
     written: usize,
     closing: bool,
@@ -187,10 +186,8 @@ impl InputPipe {
     /// Reopens a closed pipe by its other end in a process.
     fn reopen(&mut self, pid: i32) {
         if self.closing && self.pipe.is_none() {
-            let flags = OFlags::WRONLY | OFlags::NONBLOCK | OFlags::CLOEXEC;
-            let end = rustix::fs::open(format!("/proc/{pid}/fd/0"), flags, Mode::empty()).ok();
             // The program may have replaced it by another file.
-            let end = end.filter(|end| identity(end) == self.identity);
+            let end = system::reopen_input(pid).filter(|end| identity(end) == self.identity);
             self.pipe = end.and_then(|end| pipe::Sender::from_owned_fd(end).ok());
             self.closing = self.pipe.is_none();
         }
@@ -269,12 +266,11 @@ impl InputPipe {
 /// Returns true if the program on the terminal has something to read. The question makes the kernel hand over first
 /// what was typed.
 fn has_typed(terminal: &impl AsFd) -> bool {
-    let flags = OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC;
-    let theirs = rustix::pty::ioctl_tiocgptpeer(terminal, flags);
+    let theirs = system::open_terminal_peer(terminal);
     theirs.is_ok_and(|theirs| poll(&mut [PollFd::new(&theirs, PollFlags::IN)], Some(&Timespec::default())) == Ok(1))
 }
 
-fn identity(fd: &impl AsFd) -> Option<(u64, u64)> {
+fn identity(fd: &impl AsFd) -> Option<(Dev, u64)> {
     rustix::fs::fstat(fd).ok().map(|stat| (stat.st_dev, stat.st_ino))
 }
 

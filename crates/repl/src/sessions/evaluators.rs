@@ -23,8 +23,8 @@ impl Evaluator {
     fn from_caller(caller: &Caller) -> Evaluator {
         let name = caller.name.as_deref().map(project::visible);
         if caller.role != Role::Mcp {
-            let user = || match terminal(caller.pid) {
-                Some(terminal) => format!("user at {terminal}"),
+            let user = || match system::input_terminal(caller.pid.cast_signed()) {
+                Some(terminal) => format!("user at {}", project::visible(&terminal)),
                 None => "user".to_owned(),
             };
             return Evaluator { id: None, name: name.unwrap_or_else(user) };
@@ -32,14 +32,6 @@ impl Evaluator {
         let id = caller.run.clone().unwrap_or_else(|| caller.connection.to_string());
         Evaluator { id: Some(id), name: name.unwrap_or_else(|| format!("an agent (process {})", caller.pid)) }
     }
-}
-
-/// Returns the terminal from which a process reads, such as `pts/3`.
-fn terminal(pid: u32) -> Option<String> {
-    let input = std::fs::read_link(format!("/proc/{pid}/fd/0")).ok()?;
-    let name =
-        input.to_str()?.strip_prefix("/dev/").filter(|name| name.starts_with("pts/") || name.starts_with("tty"))?;
-    Some(project::visible(name))
 }
 
 impl Evaluators {

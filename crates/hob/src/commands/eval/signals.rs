@@ -25,7 +25,7 @@ impl Signals {
         let began = Instant::now();
         for (signal, first) in [(Signal::INT, &told.interrupt), (Signal::TERM, &told.end), (Signal::HUP, &told.end)] {
             // Respect `nohup`.
-            if is_ignored(signal) {
+            if system::is_ignored(signal) {
                 continue;
             }
             let first = first.clone();
@@ -60,12 +60,4 @@ impl Signals {
     pub(super) fn to_end(&self) -> bool {
         self.end.load(Ordering::SeqCst) > 0
     }
-}
-
-/// True if this process inherited the signal as ignored (proc_pid_status(5)).
-fn is_ignored(signal: Signal) -> bool {
-    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
-    let mask = mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or_default();
-    mask & (1 << (signal.as_raw() - 1)) != 0
 }

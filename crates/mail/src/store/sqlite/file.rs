@@ -87,7 +87,7 @@ fn put(draft: &Path, path: &Path) -> io::Result<()> {
     match renameat_with(CWD, draft, CWD, path, RenameFlags::NOREPLACE) {
         Err(Errno::EXIST) => Ok(()),
         // Not every file system can rename without replacing; a hard link never replaces.
-        Err(Errno::INVAL | Errno::NOSYS) => match fs::hard_link(draft, path) {
+        Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => match fs::hard_link(draft, path) {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
             other => other,
         },

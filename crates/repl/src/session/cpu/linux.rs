@@ -1,5 +1,4 @@
-//! Processor time of a session's processes, cheap enough to read at the start and the end of every evaluation: their
-//! files in `/proc` stay open. The actor's memory measurement determines the processes.
+//! Linux: the files in `/proc` stay open.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
@@ -7,25 +6,25 @@ use std::time::Duration;
 
 /// The clock of several processes and of the children they have reaped.
 #[derive(Debug, Default)]
-pub(super) struct CpuClock(Vec<File>);
+pub(crate) struct CpuClock(Vec<File>);
 
 impl CpuClock {
-    pub(super) fn from_pids(pids: impl IntoIterator<Item = i32>) -> CpuClock {
+    pub(crate) fn from_pids(pids: impl IntoIterator<Item = i32>) -> CpuClock {
         // A process that has exited has no file.
         CpuClock(pids.into_iter().filter_map(|pid| File::open(format!("/proc/{pid}/stat")).ok()).collect())
     }
 
-    pub(super) fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
     /// Returns the clock's resolution: usually 10 ms.
-    pub(super) fn tick() -> Duration {
+    pub(crate) fn tick() -> Duration {
         Duration::from_secs(1) / u32::try_from(rustix::param::clock_ticks_per_second()).unwrap_or(0).max(1)
     }
 
     /// Returns the time so far; `None` if no process is left.
-    pub(super) fn now(&self) -> Option<Duration> {
+    pub(crate) fn now(&self) -> Option<Duration> {
         let ticks = self.0.iter().filter_map(ticks).reduce(|all, more| all + more)?;
         Some(Duration::from_millis(ticks * 1000 / rustix::param::clock_ticks_per_second().max(1)))
     }
@@ -46,20 +45,4 @@ fn number(digits: &[u8]) -> Option<u64> {
         let digit = char::from(*digit).to_digit(10)?;
         number.checked_mul(10)?.checked_add(digit.into())
     })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn it_runs_while_we_compute() {
-        let clock = CpuClock::from_pids([std::process::id().cast_signed()]);
-        let begun = clock.now().expect("our own file");
-        let mut rounds = 0u64;
-        while clock.now().expect("our own file") < begun + Duration::from_millis(50) {
-            rounds = std::hint::black_box(rounds + 1);
-        }
-        assert_eq!(CpuClock::from_pids([-1]).now(), None);
-    }
 }
