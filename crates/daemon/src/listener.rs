@@ -3,6 +3,7 @@
 //! Both roles speak MCP on the same server code; `control` also has hob's own methods (`control.rs`).
 
 use std::io;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -27,6 +28,10 @@ const HELLO_TIME: Duration = Duration::from_secs(10);
 
 /// The interval for checking that the socket file still exists: cleaners of temporary directories remove it.
 const CHECK_TIME: Duration = Duration::from_secs(5);
+
+/// The number of successive checks without the project's directory after which the daemon stops: one minute, since a directory
+/// may be moved away and back.
+const GONE_CHECKS: u32 = 12;
 
 /// The time limit for connections to close gracefully when the daemon stops.
 const LEAVE_TIME: Duration = Duration::from_secs(3);
@@ -71,6 +76,7 @@ impl Listener {
             self.serve_predecessor(&mut connections, leaving.clone());
         }
         let mut check = tokio::time::interval(CHECK_TIME);
+        let mut absence = Absence::default();
         loop {
             tokio::select! {
                 accepted = self.listener.accept() => match accepted {
@@ -87,7 +93,13 @@ impl Listener {
                     }
                 },
                 Some(_) = connections.join_next() => {}
-                _ = check.tick() => self.bind_anew_if_gone(),
+                _ = check.tick() => {
+                    self.bind_anew_if_gone();
+                    if absence.is_final(self.daemon.project.root()) {
+                        // No command finds a daemon without its project.
+                        self.daemon.begin_stop("its project directory no longer exists");
+                    }
+                }
                 _ = stop.wait_for(Option::is_some) => break,
             }
         }
@@ -142,6 +154,19 @@ impl Listener {
             }
             Err(error) => tracing::error!(error, "the socket file is missing and cannot be bound again"),
         }
+    }
+}
+
+/// The number of successive checks at which a directory was missing.
+#[derive(Default)]
+struct Absence(u32);
+
+impl Absence {
+    /// Returns true if the directory is missing and was at the last [`GONE_CHECKS`] checks.
+    fn is_final(&mut self, dir: &Path) -> bool {
+        let is_missing = dir.symlink_metadata().is_err_and(|error| error.kind() == io::ErrorKind::NotFound);
+        self.0 = if is_missing { self.0 + 1 } else { 0 };
+        self.0 >= GONE_CHECKS
     }
 }
 
@@ -306,4 +331,21 @@ async fn refuse(daemon: &Daemon, stream: &mut UnixStream, why: &str) {
 /// Sends the answer. Returns true if it was delivered to the kernel.
 async fn answer(stream: &mut UnixStream, ack: &HelloAck) -> bool {
     stream.write_all(&ack.to_line()).await.is_ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_directory_is_gone_when_it_stays_missing() {
+        let dir = tempfile::tempdir().unwrap();
+        let (place, mut absence) = (dir.path().join("project"), Absence::default());
+        let mut finals = |checks: u32| (0..checks).filter(|_| absence.is_final(&place)).count();
+        assert_eq!(finals(GONE_CHECKS - 1), 0);
+        std::fs::create_dir(&place).unwrap();
+        assert_eq!(finals(2), 0);
+        std::fs::remove_dir(&place).unwrap();
+        assert_eq!(finals(GONE_CHECKS), 1);
+    }
 }

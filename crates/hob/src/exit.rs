@@ -102,8 +102,20 @@ impl Failure {
     }
 }
 
+/// Converts a failed edit of a file.
 impl From<anyhow::Error> for Failure {
     fn from(error: anyhow::Error) -> Failure {
-        Failure::new(format_args!("{error:#}"))
+        use std::io::{Error, ErrorKind};
+        let failure = Failure::new(format_args!("{error:#}"));
+        let cause = error.chain().find_map(|cause| cause.downcast_ref::<Error>());
+        match cause.map(Error::kind) {
+            Some(
+                ErrorKind::PermissionDenied
+                | ErrorKind::ReadOnlyFilesystem
+                | ErrorKind::StorageFull
+                | ErrorKind::QuotaExceeded,
+            ) => failure.hint("Check that the directory is yours and its disk is not full, then try again."),
+            _ => failure,
+        }
     }
 }

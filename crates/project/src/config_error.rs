@@ -51,6 +51,23 @@ pub enum ConfigError {
     Refused { path: PathBuf, why: String },
 }
 
+impl ConfigError {
+    /// Returns the file with the error.
+    pub fn path(&self) -> &Path {
+        match self {
+            ConfigError::Wrong { path, .. }
+            | ConfigError::Twice { path, .. }
+            | ConfigError::Range { path, .. }
+            | ConfigError::Read { path, .. }
+            | ConfigError::NotMine { path, .. }
+            | ConfigError::ForeignPlace { path, .. }
+            | ConfigError::LeadsOut { path, .. }
+            | ConfigError::TooLong { path }
+            | ConfigError::Refused { path, .. } => path,
+        }
+    }
+}
+
 /// Parses a file's text; an error names the line of the first mistake.
 pub(crate) fn parse<T: DeserializeOwned>(path: &Path, text: &str) -> Result<T, ConfigError> {
     toml::from_str(text).map_err(|error| wrong(path, text, &error))

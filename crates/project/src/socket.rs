@@ -19,6 +19,8 @@ pub enum SocketError {
     Path(#[from] PathError),
     #[error("a process listens at {} without the project's lock; end that process, or remove the file", shown(path))]
     InUse { path: PathBuf },
+    #[error("cannot create the socket {}: it is a directory; remove it", shown(path))]
+    IsDirectory { path: PathBuf },
     #[error("bind {}: {source}; check that the directory is writable and the disk not full", shown(path))]
     Bind { path: PathBuf, source: io::Error },
     #[error("connect {}: {source}; check that you own the file and its directory", shown(path))]
@@ -77,6 +79,7 @@ pub fn bind(project: &Project, _lock: &Lock) -> Result<(UnixListener, Bound), So
     if path.symlink_metadata().is_ok() {
         match UnixStream::connect(&path) {
             Ok(_) => return Err(SocketError::InUse { path }),
+            Err(_) if path.is_dir() => return Err(SocketError::IsDirectory { path }),
             Err(_) => fs::remove_file(&path).map_err(failed)?,
         }
     }
@@ -231,6 +234,10 @@ mod tests {
         assert!(again.is_in_place());
         again.remove();
         assert!(!again.is_in_place());
+        fs::create_dir(again.path()).unwrap();
+        let why = bind(&project, &lock).unwrap_err().to_string();
+        assert!(why.ends_with(": it is a directory; remove it"), "{why}");
+        fs::remove_dir(again.path()).unwrap();
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Reasons why a call does not reach a session, with hints for the tools.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use mcp::tool::ToolError;
 use process::SpawnError;
@@ -34,7 +34,7 @@ pub enum ReplError {
     CommandEnded { session: String },
     #[error("refused: the call comes from code of a sandboxed session, which could leave its sandbox through hob")]
     FromSandbox,
-    #[error("the directory {} does not exist", path.display())]
+    #[error("{}", no_directory(path))]
     NoDirectory { path: PathBuf },
     #[error("the cabal project in {} has several packages: {}", dir.display(), paths(packages))]
     Packages { dir: PathBuf, packages: Vec<PathBuf> },
@@ -48,6 +48,13 @@ pub enum ReplError {
     Session(#[from] SessionError),
 }
 
+fn no_directory(path: &Path) -> String {
+    match path.exists() {
+        true => format!("{} is not a directory", path.display()),
+        false => format!("the directory {} does not exist", path.display()),
+    }
+}
+
 impl ReplError {
     pub fn hints(&self) -> Vec<String> {
         match self {
@@ -59,7 +66,7 @@ impl ReplError {
                 "Or start it with repl_start or repl_eval.".to_owned(),
             ],
             ReplError::UnknownEval { .. } => {
-                vec!["Name a `session` to wait for its last evaluation; repl_list lists the sessions.".to_owned()]
+                vec!["repl_list shows the running evaluations; without `eval`, the last one is used.".to_owned()]
             }
             ReplError::EarlierDaemon { eval, session: Some(session), .. } => vec![
                 format!("Call repl_read with `session` {session:?} and `eval` {eval} for its output."),

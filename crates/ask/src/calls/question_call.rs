@@ -160,7 +160,13 @@ fn draft(asked: QuestionContent, common: &Common) -> Result<Draft, ToolError> {
     let QuestionContent { kind, title, message, form, attachments, danger } = asked;
     let title = title.trim().to_owned();
     if title.is_empty() {
-        return Err(ToolError::user("the question is empty; write it as the first argument"));
+        let argument = match kind {
+            Kind::Confirm => "action",
+            Kind::Select => "prompt",
+            Kind::Guide => "context",
+            Kind::Form => "title",
+        };
+        return Err(ToolError::user(format!("`{argument}` is empty; write the question there")));
     }
     let length = title.chars().count();
     let (title, message) = if length > TITLE_MAX {

@@ -66,6 +66,8 @@ pub(crate) enum Undone {
     Restored,
     /// The file did not exist before, and was removed.
     Removed,
+    /// The file was already as before.
+    AsBefore,
     /// The file had been changed since, so only our entry was removed.
     EntryRemoved,
     /// The file had been changed since and has no entry of ours, so it was left alone.
@@ -86,8 +88,8 @@ impl Record {
             );
             return Ok(Record::default());
         };
-        let mut record: Record =
-            serde_json::from_slice(&bytes).with_context(|| format!("{shown} does not hold a record of edits"))?;
+        let mut record: Record = serde_json::from_slice(&bytes)
+            .with_context(|| format!("{shown} is corrupt; move it away, then try again"))?;
         if let Some(file) = record.files.iter().find(|file| !is_below(&file.path)) {
             let file = project::visible(&file.path.to_string_lossy());
             anyhow::bail!("{shown} names {file}, which hob did not edit: inspect it, and move it away");
@@ -218,7 +220,7 @@ impl Edits {
                 }
             }
         };
-        if undone == Undone::Removed {
+        if [Undone::Removed, Undone::AsBefore].contains(&undone) {
             let is_made = |dir: &&Path| self.record.created_dirs.iter().any(|made| self.base.join(made) == **dir);
             // Keep a directory that others use now.
             path.ancestors().skip(1).take_while(is_made).for_each(|dir| _ = fs::remove_dir(dir));
@@ -237,12 +239,17 @@ impl Edits {
         mut self,
         without_entry: impl Fn(&str, &str) -> Option<String>,
     ) -> Result<Vec<(PathBuf, Undone)>> {
-        let mut done = Vec::new();
+        let mut done: Vec<(PathBuf, Undone)> = Vec::new();
         while let Some(file) = self.record.files.last() {
             let path = self.base.join(&file.path);
             check_links(&self.base, &path, self.links)?;
             let undone = undo_file(&path, file, self.links, &without_entry)?;
-            done.push((path, undone));
+            match done.iter_mut().find(|(other, _)| *other == path) {
+                // A file with separate edits is reported once, as it is at the end.
+                Some((_, last)) if undone != Undone::Left => *last = undone,
+                Some(_) => {}
+                None => done.push((path, undone)),
+            }
             self.record.files.pop();
             self.save()?;
         }
@@ -347,7 +354,7 @@ fn undo_file(
 ) -> Result<Undone> {
     let current = read(path, links)?;
     if current == file.before {
-        return Ok(if current.is_some() { Undone::Restored } else { Undone::Removed });
+        return Ok(Undone::AsBefore);
     }
     match current {
         Some(current) if current == file.after => match &file.before {
@@ -377,7 +384,8 @@ fn read(path: &Path, links: Links) -> Result<Option<String>> {
         let file = fs::OpenOptions::new().read(true).custom_flags(flags).open(path)?;
         let metadata = file.metadata()?;
         if !metadata.is_file() || metadata.len() > FILE_MAX {
-            return Err(io::Error::other(format!("it is not a regular file, or larger than {FILE_MAX} bytes")));
+            let why = if metadata.is_file() { "it is larger than 16 MiB" } else { "it is not a regular file" };
+            return Err(io::Error::other(format!("{why}; move it away, then try again")));
         }
         let mut bytes = Vec::new();
         file.take(FILE_MAX).read_to_end(&mut bytes)?;
@@ -495,6 +503,14 @@ mod tests {
         assert_eq!(done, [(base.join("link"), Undone::Restored), (base.join("new/deep/file"), Undone::Removed)]);
         assert_eq!(fs::read_to_string(base.join("real")).unwrap(), "a\r\n");
         assert!(!base.join("new").exists() && !base.join("state").exists());
+
+        // Separate edits of a file are one result, and a file that was never written was not removed.
+        for (name, owner, text) in [("new", "x", "c"), ("new", "hooks x", "cc"), ("gone", "x", "c")] {
+            edits(&base).write(&base.join(name), owner, text).unwrap();
+        }
+        fs::remove_file(base.join("gone")).unwrap();
+        let done = edits(&base).undo(no_entry).unwrap();
+        assert_eq!(done, [(base.join("new"), Undone::Removed), (base.join("gone"), Undone::AsBefore)]);
     }
 
     #[test]

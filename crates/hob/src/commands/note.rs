@@ -1,7 +1,5 @@
 //! `hob note`: hand-over notes on this branch.
 
-use std::io::{self, Read};
-
 use clap::Args;
 use project::Project;
 use serde_json::json;
@@ -10,8 +8,8 @@ use super::call::{control_failure, finish};
 use crate::commands::current_project;
 use crate::exit::{Exit, Failure};
 
-/// The limit for reading a note, in bytes. The daemon refuses one that is too long.
-const READ: u64 = 64 * 1024;
+/// The limit for reading a note, in MiB. The daemon refuses one that is too long.
+const READ_MAX_MIB: u64 = 1;
 
 /// Leave a note for the next agent on this branch, or show the existing notes
 #[derive(Debug, Args)]
@@ -37,7 +35,8 @@ impl Note {
 }
 
 fn stdin() -> Result<String, Failure> {
-    let mut text = String::new();
-    let read = io::stdin().lock().take(READ).read_to_string(&mut text);
-    read.map(|_| text).map_err(|error| Failure::new(format_args!("cannot read the note from stdin: {error}")))
+    super::mail::read_at_most(std::io::stdin().lock(), READ_MAX_MIB).map_err(|error| {
+        let failure = Failure::new(format_args!("cannot read the note from stdin: {error}"));
+        failure.hint("Put longer texts in a file, and name the file in the note.")
+    })
 }

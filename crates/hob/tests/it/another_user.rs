@@ -34,6 +34,8 @@ fn a_pipe_in_place_of_the_configuration_keeps_nobody_waiting() {
     let pipe = config.join("config.toml");
     assert!(project.command("mkfifo").arg(&pipe).status().unwrap().success());
     refused(&project.run(["call", "repl_list"]), &["config.toml", "not a regular file"]);
+    let report = project.run(["doctor", "--quick"]).stdout;
+    assert!(report.contains("!! config.toml: ") && report.contains("1 problem to fix (!!): config.toml."), "{report}");
     for command in [["tools", "--help"], ["status", "--json"], ["tools", "repl_eval"], ["agents", "--json"]] {
         project.run(command);
     }

@@ -56,7 +56,21 @@ fn a_person_types_into_a_session_and_leaves_it_running() {
     screen.press(&["C-d"]);
     screen.until("Detached; main continues.");
     screen.until("ended with 0");
+    // A signal at the prompt detaches at once, and evaluates nothing.
+    for signal in ["TERM", "HUP"] {
+        let line = format!("sh -c 'echo pid=$$; exec {} attach'; stty -a", env!("CARGO_BIN_EXE_hob"));
+        let screen = Screen::run(&project, &line);
+        let shown = screen.until("\nmain>");
+        let pid = shown.lines().find_map(|line| line.strip_prefix("pid=")).expect("a pid").to_owned();
+        screen.type_text("x = 'typed'");
+        screen.until("main> x = 'typed'");
+        project.command("kill").args(["-s", signal, &pid]).status().expect("kill runs");
+        screen.until("Detached; main continues.");
+        let shown = screen.until("ended with 0");
+        assert!(shown.contains(" icanon") && shown.contains(" echo "), "{shown}");
+    }
     let told = ada.call("repl_eval", json!({ "code": "x" }));
+    assert!(told.text.starts_with("41\n"), "{told:?}");
     assert!(told.text.contains("Since your last evaluation: 3 evaluations by user at pts/"), "{told:?}");
 }
 
@@ -116,6 +130,16 @@ fn a_reader_sees_what_the_session_prints_and_types_nothing() {
     assert!(!shown.contains("\ntyped\n"), "{shown}");
     screen.press(&["C-d"]);
     screen.until("ended with 0");
+    // The end of the session ends the reader, and a later one does not wait.
+    let screen = Screen::run(&project, &format!("{hob} attach --read-only"));
+    screen.until("[printed before; new output follows]");
+    project.run(["call", "repl_stop", "--session", "main"]).ok();
+    screen.until("The session has ended.");
+    screen.until("ended with 0");
+    let screen = Screen::run(&project, &format!("{hob} attach --read-only"));
+    screen.until("The session has ended; this is its output.");
+    let shown = screen.until("ended with 0");
+    assert!(shown.contains("after"), "{shown}");
     // Without a terminal there is no session to type into.
     let refused = project.run(["attach"]);
     assert!(refused.code == Some(2) && refused.stderr.contains("needs a terminal"), "{refused:?}");

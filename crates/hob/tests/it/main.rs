@@ -26,6 +26,7 @@ mod guides;
 mod hooks;
 mod http;
 mod init;
+mod init_errors;
 mod judges;
 mod leftovers;
 mod limits;

@@ -306,6 +306,14 @@ fn a_text_in_a_pipe() {
         let said = failure(project.run(args), 1);
         assert_says(&said, &["read pipe: it is not a regular file", "`--file -`"]);
     }
+    // A text is never cut.
+    project.write("large", &"é".repeat(3 << 20));
+    let said = failure(project.run(["send", "--to", "anna", "--file", "large"]), 1);
+    assert_says(&said, &["cannot read large: it is longer than 4 MiB", "Send the path"]);
+    let mut note = project.command("sh");
+    note.arg("-c").arg(format!("{} note - < large", env!("CARGO_BIN_EXE_hob")));
+    let said = String::from_utf8(note.output().unwrap().stderr).unwrap();
+    assert_says(&said, &["cannot read the note from stdin: it is longer than 1 MiB", "name the file in the note"]);
 }
 
 #[test]

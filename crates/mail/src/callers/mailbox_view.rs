@@ -27,6 +27,9 @@ impl Callers {
             Err(MailError::Refused(Refusal::UnknownAgent { .. })) if self.identities.get(&name).is_some() => {
                 return Ok((mail, name));
             }
+            Err(MailError::Refused(unknown @ Refusal::UnknownAgent { .. })) => {
+                return Err(self.unregistered(unknown).await);
+            }
             Err(error) => return Err(failed(error)),
         };
         match self.other_holder(&agent, &holder) {

@@ -168,7 +168,7 @@ impl Callers {
     }
 
     /// Returns the error for a caller whose name is not registered, with similar names.
-    async fn unregistered(&self, unknown: Refusal) -> ToolError {
+    pub(super) async fn unregistered(&self, unknown: Refusal) -> ToolError {
         let unknown = match self.mail().await {
             Ok(mail) => mail.with_neighbours(unknown).await,
             Err(_) => unknown,

@@ -179,7 +179,14 @@ impl Mail {
             id: None,
             limit: request.limit.clamp(1, MOST),
         };
+        let names = [&search.from, &search.to].map(Clone::clone);
         let found = self.store.query(search).await?;
+        if found.is_empty() {
+            // Messages of a removed agent are still found by its name.
+            for name in names.into_iter().flatten().filter(|name| !name.is_system() && !name.is_user()) {
+                self.agent(name.as_str()).await?;
+            }
+        }
         Ok(found.into_iter().map(|message| Hit { snippet: snippet(&message.content, &words), message }).collect())
     }
 

@@ -167,25 +167,42 @@ fn parse_problem<A: DeserializeOwned>(arguments: &str, error: serde_json::Error)
         Some(format!("{head}expected {wanted}"))
     });
     let message = message.unwrap_or_else(|| said.to_owned());
-    let names_it = said.starts_with("unknown field") || said.starts_with("missing field");
-    if names_it || arguments.len() > MAX_SEARCHED {
+    if arguments.len() > MAX_SEARCHED {
         return message;
     }
-    match wrong_field::<A>(arguments, &whole) {
-        Some(field) => format!("`{field}`: {message}"),
-        None => message,
+    match wrong_place::<A>(arguments, said) {
+        Some(place) if !said.starts_with(&format!("unknown field `{place}`")) => format!("`{place}`: {message}"),
+        _ => message,
     }
 }
 
-/// Returns the first field that gives the same error alone: serde reports a wrong value before a missing field.
-fn wrong_field<A: DeserializeOwned>(arguments: &str, error: &str) -> Option<String> {
-    let fields: BTreeMap<String, &RawValue> = serde_json::from_str(arguments).ok()?;
-    let said = |text: &str| text.split(" at line ").next().unwrap_or_default().to_owned();
-    let wrong = |(name, value): &(&String, &&RawValue)| {
-        let alone = serde_json::to_string(&BTreeMap::from([(name, value)])).unwrap_or_default();
-        serde_json::from_str::<A>(&alone).is_err_and(|other| said(&other.to_string()) == said(error))
+/// Returns the first argument that gives the same error alone: serde reports a wrong value before a missing field. In a list,
+/// the place has the number of the item.
+fn wrong_place<A: DeserializeOwned>(arguments: &str, error: &str) -> Option<String> {
+    let arguments: BTreeMap<String, &RawValue> = serde_json::from_str(arguments).ok()?;
+    let gives_error = |arguments: &BTreeMap<&String, &RawValue>| {
+        let text = serde_json::to_string(arguments).unwrap_or_default();
+        let other = serde_json::from_str::<A>(&text).err().map(|other| other.to_string());
+        other.is_some_and(|other| other.split(" at line ").next() == Some(error))
     };
-    fields.iter().take(MAX_FIELDS).find(wrong).map(|(name, _)| name.clone())
+    let is_wrong = |(name, value): &(&String, &&RawValue)| {
+        // Without a required argument, every other one gives the same error.
+        let is_required = || {
+            let others = arguments.iter().filter(|(other, _)| other != name);
+            gives_error(&others.map(|(name, value)| (name, *value)).collect())
+        };
+        gives_error(&BTreeMap::from([(*name, **value)])) && !(error.starts_with("missing field") && is_required())
+    };
+    let (name, value) = arguments.iter().take(MAX_FIELDS).find(is_wrong)?;
+    let items: Vec<&RawValue> = serde_json::from_str(value.get()).unwrap_or_default();
+    let is_wrong_item = |item: &&RawValue| {
+        let list = RawValue::from_string(format!("[{}]", item.get()));
+        list.is_ok_and(|list| gives_error(&BTreeMap::from([(name, &*list)])))
+    };
+    Some(match items.iter().take(MAX_FIELDS).position(is_wrong_item) {
+        Some(index) => format!("{name}[{index}]"),
+        None => name.clone(),
+    })
 }
 
 /// Returns the outcome that describes invalid arguments and the valid ones. For a tool that parses its arguments by
@@ -215,6 +232,16 @@ mod tests {
         a: i64,
         /// The second, 0 if absent.
         b: Option<i64>,
+        /// More.
+        #[serde(default)]
+        more: Vec<Addend>,
+    }
+
+    /// A further number.
+    #[derive(Deserialize, JsonSchema)]
+    #[serde(deny_unknown_fields)]
+    struct Addend {
+        value: i64,
     }
 
     #[derive(Serialize, JsonSchema)]
@@ -231,7 +258,7 @@ mod tests {
         type Args = AddArgs;
         type Output = Sum;
         async fn call(&self, _: Context, args: AddArgs) -> Result<Sum, ToolError> {
-            Ok(Sum { sum: args.a + args.b.unwrap_or(0) })
+            Ok(Sum { sum: args.a + args.b.unwrap_or(0) + args.more.iter().map(|more| more.value).sum::<i64>() })
         }
         fn text(output: &Sum) -> String {
             output.sum.to_string()
@@ -261,7 +288,7 @@ mod tests {
             expect![[r#"
             error: true
             add: missing field `a`
-            Arguments: a: integer (required), b: integer.
+            Arguments: a: integer (required), b: integer, more: array.
             -"#]],
         )
         .await;
@@ -269,8 +296,8 @@ mod tests {
             r#"{"a":1,"c":2}"#,
             expect![[r#"
             error: true
-            add: unknown field `c`, expected `a` or `b`
-            Arguments: a: integer (required), b: integer.
+            add: unknown field `c`, expected `a` or `b` or `more`
+            Arguments: a: integer (required), b: integer, more: array.
             -"#]],
         )
         .await;
@@ -279,7 +306,7 @@ mod tests {
             expect![[r#"
             error: true
             add: `b`: invalid type: string "2", expected a whole number
-            Arguments: a: integer (required), b: integer.
+            Arguments: a: integer (required), b: integer, more: array.
             -"#]],
         )
         .await;
@@ -288,7 +315,7 @@ mod tests {
             expect![[r#"
             error: true
             add: `b`: invalid type: floating point `1.5`, expected a whole number
-            Arguments: a: integer (required), b: integer.
+            Arguments: a: integer (required), b: integer, more: array.
             -"#]],
         )
         .await;
@@ -297,7 +324,7 @@ mod tests {
             expect![[r#"
             error: true
             add: `a`: invalid type: null, expected a whole number
-            Arguments: a: integer (required), b: integer.
+            Arguments: a: integer (required), b: integer, more: array.
             -"#]],
         )
         .await;
@@ -306,10 +333,33 @@ mod tests {
             expect![[r#"
                 error: true
                 add: `a`: invalid type: string "x", expected a whole number
-                Arguments: a: integer (required), b: integer.
+                Arguments: a: integer (required), b: integer, more: array.
                 -"#]],
         )
         .await;
+    }
+
+    #[tokio::test]
+    async fn a_wrong_field_below_an_argument_is_named_with_its_place() {
+        let mut problems = String::new();
+        for arguments in [
+            r#"{"a":1,"more":[{"value":1},{"size":1}]}"#,
+            r#"{"a":1,"b":2,"more":[{"value":1},{}]}"#,
+            r#"{"a":1,"more":[{"value":1},{"value":"x"}]}"#,
+            r#"{"b":1,"more":[]}"#,
+        ] {
+            let arguments = RawValue::from_string(arguments.to_owned()).expect("valid JSON");
+            let outcome = tool(Add).call(Context::detached(Arc::new(())), Some(&arguments)).await.expect("no fault");
+            let text = outcome.content[0].as_text().expect("a text");
+            problems.push_str(&format!("{}\n", text.lines().next().unwrap_or_default()));
+        }
+        expect![[r#"
+            add: `more[1]`: unknown field `size`, expected `value`
+            add: `more[1]`: missing field `value`
+            add: `more[1]`: invalid type: string "x", expected a whole number
+            add: missing field `a`
+        "#]]
+        .assert_eq(&problems);
     }
 
     #[test]
@@ -318,7 +368,7 @@ mod tests {
         let declaration = tool.declaration();
         expect![[r#"
             Adds numbers.
-            {"type":"object","additionalProperties":false,"properties":{"a":{"type":"integer","description":"The first."},"b":{"type":"integer","description":"The second, 0 if absent."}},"required":["a"]}
+            {"type":"object","additionalProperties":false,"properties":{"a":{"type":"integer","description":"The first."},"b":{"type":"integer","description":"The second, 0 if absent."},"more":{"type":"array","items":{"description":"A further number.","type":"object","properties":{"value":{"type":"integer"}},"additionalProperties":false,"required":["value"]},"description":"More."}},"required":["a"]}
             {"type":"object","properties":{"sum":{"type":"integer","description":"What they are together."}},"required":["sum"]}"#]]
         .assert_eq(&format!(
             "{}\n{}\n{}",

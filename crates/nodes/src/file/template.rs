@@ -196,10 +196,16 @@ fn split_blocks(body: &str, offset: usize) -> (Vec<String>, Vec<Problem>) {
     });
     let line = |at: usize| offset + 1 + body[..at].matches('\n').count();
     let (mut blocks, mut problems) = (Vec::new(), Vec::new());
+    // The name and place of a block without its end.
+    let mut open: Option<(&str, usize)> = None;
     for tag in TAG.captures_iter(body) {
         let at = tag.get(0).map_or(0, |tag| tag.start());
         match (&tag[1], tag.get(2).map(|name| name.as_str())) {
-            ("block", Some(name @ ("system" | "user"))) => blocks.push(name.to_owned()),
+            ("block", Some(name @ ("system" | "user"))) => {
+                blocks.push(name.to_owned());
+                problems.extend(open.replace((name, line(at))).map(not_ended));
+            }
+            ("endblock", _) => open = None,
             ("block", name) => {
                 let name = name.unwrap_or_default();
                 problems
@@ -212,6 +218,7 @@ fn split_blocks(body: &str, offset: usize) -> (Vec<String>, Vec<Problem>) {
             _ => {}
         }
     }
+    problems.extend(open.map(not_ended));
     let has = |name: &str| blocks.iter().any(|block| block == name);
     if has("system") && !has("user") {
         problems.push(Problem::at(offset + 1, "a body with a block `system` needs a block `user`"));
@@ -225,6 +232,10 @@ fn split_blocks(body: &str, offset: usize) -> (Vec<String>, Vec<Problem>) {
         }
     }
     (blocks, problems)
+}
+
+fn not_ended((block, line): (&str, usize)) -> Problem {
+    Problem::at(line, format!("the block `{block}` has no `{{% endblock %}}`"))
 }
 
 /// Returns the first problem of an included text with its line.

@@ -259,13 +259,15 @@ impl Models {
 
     /// Lists the conflicts of a node with the configured models: an unknown alias, or a schema that no decoder enforces.
     pub fn lints(&self, node: &Node) -> Vec<Problem> {
-        if self.by_alias.is_empty() && self.unusable.is_empty() {
-            return Vec::new();
-        }
+        let there: Vec<&str> = self.by_alias.keys().chain(self.unusable.keys()).map(String::as_str).collect();
+        let available = match there.as_slice() {
+            [] => "no model is configured, so the caller answers".to_owned(),
+            there => format!("available: {}", there.join(", ")),
+        };
         let is_known = |alias: &str| alias == DELEGATE || self.by_alias.contains_key(alias);
         let unknown = node.models.iter().filter(|alias| !is_known(alias) && !self.unusable.contains_key(*alias));
         let mut lints: Vec<Problem> = unknown
-            .map(|alias| Problem::at(node.line_of("model"), format!("no model {alias:?} is configured")))
+            .map(|alias| Problem::at(node.line_of("model"), format!("unknown model {alias:?}; {available}")))
             .collect();
         if let (true, false, Err(why)) = (lints.is_empty(), self.delegates(node), self.for_node(node)) {
             let key = if node.policy.enforce == Enforce::Strict { "policy" } else { "model" };

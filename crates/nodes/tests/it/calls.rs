@@ -276,9 +276,15 @@ fn a_model_that_cannot_answer_is_noted_with_its_line() {
         let node = Node::parse("rate", text).expect("valid");
         models.lints(&node).iter().map(|lint| format!("{lint}\n")).collect::<String>()
     };
-    assert_eq!(lints(&Models::default(), NODE), "", "the caller answers");
     expect![[r#"
-        3: no model "second" is configured
+        3: unknown model "first"; no model is configured, so the caller answers
+        3: unknown model "second"; no model is configured, so the caller answers
+    "#]]
+    .assert_eq(&lints(&Models::default(), NODE));
+    let unnamed = NODE.replace("model: [first, second]\n", "");
+    assert!(unnamed != NODE && lints(&Models::default(), &unnamed).is_empty(), "the caller answers");
+    expect![[r#"
+        3: unknown model "second"; available: first
     "#]]
     .assert_eq(&lints(&models(&["http://127.0.0.1:9/v1"]), NODE));
     let none =

@@ -146,6 +146,18 @@ fn problems_have_their_line() {
     "#]],
     );
     check(
+        &[("You rate symbols.{% endblock %}", "You rate symbols.")],
+        expect![[r#"
+        12: the block `system` has no `{% endblock %}`
+    "#]],
+    );
+    check(
+        &[("{{ hover | data }}{% endblock %}", "{{ hover | data }}{% endblok %}")],
+        expect![[r#"
+        13: the block `user` has no `{% endblock %}`
+    "#]],
+    );
+    check(
         &[("You rate", "{% import 'secret' %} You rate")],
         expect![[r#"
         12: `import` is not supported; use `include`

@@ -16,7 +16,7 @@ async fn wrong_use_says_what_to_do() {
             json!({"eval": 99}),
             expect![[r#"
         error: Unknown evaluation 99 in this worktree.
-        Name a `session` to wait for its last evaluation; repl_list lists the sessions."#]],
+        repl_list shows the running evaluations; without `eval`, the last one is used."#]],
         )
         .await;
     fixture
@@ -34,6 +34,15 @@ async fn wrong_use_says_what_to_do() {
             json!({"cwd": "nowhere"}),
             expect![[r#"
         error: The directory /w0/nowhere does not exist.
+        Give a directory that exists in `cwd`."#]],
+        )
+        .await;
+    fixture
+        .check(
+            "repl_start",
+            json!({"cwd": "/dev/null"}),
+            expect![[r#"
+        error: /dev/null is not a directory.
         Give a directory that exists in `cwd`."#]],
         )
         .await;

@@ -424,7 +424,7 @@ async fn invalid_questions_report_the_reason_and_ask_nothing() {
         why.push(texts(&result)[0].lines().next().unwrap_or_default().to_owned());
     }
     expect_test::expect![[r#"
-        the question is empty; write it as the first argument
+        `action` is empty; write the question there
         `expires`: "soon" is not a valid duration
         `expires`: 5s is out of range; use 1m to 30d
         `expires`: 99d is out of range; use 1m to 30d

@@ -78,8 +78,20 @@ fn flags_for(text: &str, is_argument: impl Fn(&str) -> bool) -> String {
     out
 }
 
-/// Rewrites a tool's result for people: an error entirely, any other result only after the program's output.
-pub(super) fn result(result: &mut Value) {
+/// Replaces tool names in the text of `hob call`, and arguments if they were flags. Names below an argument are not flags.
+fn in_call(text: &str, is_json: bool) -> String {
+    if is_json {
+        return in_commands(text);
+    }
+    let (first, rest) = text.split_at(text.find('\n').unwrap_or(text.len()));
+    let nested = ["`: unknown field `", "`: missing field `"].iter().find_map(|mark| first.find(mark));
+    let (first, names) = first.split_at(nested.map_or(first.len(), |at| at + 1));
+    in_flags(first) + names + &in_flags(rest)
+}
+
+/// Rewrites a tool's result for people: an error entirely, any other result only after the program's output. `is_json` is true
+/// if the arguments were JSON.
+pub(super) fn result(result: &mut Value, is_json: bool) {
     let session = result["structuredContent"]["session"].as_str().map(|session| format!("[{session}"));
     let is_error = result["isError"] == true;
     let is_list = result["structuredContent"]["sessions"].is_array();
@@ -111,7 +123,7 @@ pub(super) fn result(result: &mut Value) {
                 Some((wrong, hints)) => format!("{wrong}\n{}", mail_hints::in_commands(hints)),
                 None => facts.to_owned(),
             };
-            block["text"] = format!("{shown}{}", in_flags(&said)).into();
+            block["text"] = format!("{shown}{}", in_call(&said, is_json)).into();
         }
     }
 }
@@ -192,7 +204,7 @@ mod tests {
             "structuredContent": {"session": "main"},
             "content": [{"text": "repl_wait\n[main says repl_wait\n[main #1: running; repl_wait {\"eval\": 1} waits]"}],
         });
-        result(&mut said);
+        result(&mut said, false);
         let text = "repl_wait\n[main says repl_wait\n[main #1: running; `hob call repl_wait --eval 1` waits]";
         assert_eq!(said["content"][0]["text"], text);
     }
@@ -202,16 +214,39 @@ mod tests {
         let note = "Not loaded: repl_start {\"session\": \"spec\"} loads it.";
         let text = format!("repl_x :: Int\n{note}");
         let mut said = json!({"structuredContent": {"notes": [note]}, "content": [{"text": text}]});
-        result(&mut said);
+        result(&mut said, false);
         let text = "repl_x :: Int\nNot loaded: `hob call repl_start --session spec` loads it.";
         assert_eq!(said["content"][0]["text"], text);
+    }
+
+    #[test]
+    fn only_arguments_that_were_flags_are_flags() {
+        for (said, flags, json) in [
+            ("repl_eval: `code`: wrong\nSee `code`.", "repl_eval: `--code`: wrong\nSee `--code`.", None),
+            (
+                "ask_form: `fields[0]`: unknown field `name`, expected `id` or `max`\nSee `fields`.",
+                "ask_form: `fields[0]`: unknown field `name`, expected `id` or `max`\nSee `--fields`.",
+                None,
+            ),
+            (
+                "x: wrong `code`\nrepl_list lists.",
+                "x: wrong `--code`\n`hob call repl_list` lists.",
+                Some("x: wrong `code`\n`hob call repl_list` lists."),
+            ),
+        ] {
+            for (is_json, shown) in [(false, flags), (true, json.unwrap_or(said))] {
+                let mut answer = json!({"isError": true, "content": [{"text": said}]});
+                result(&mut answer, is_json);
+                assert_eq!(answer["content"][0]["text"], shown);
+            }
+        }
     }
 
     #[test]
     fn hints_of_the_mail_name_its_commands() {
         let said = "check_messages: no such id `ids`.\ncheck_messages and groups (action list) show some.";
         let mut said = json!({"isError": true, "content": [{"text": said}]});
-        result(&mut said);
+        result(&mut said, false);
         let text = "check_messages: no such id `--ids`.\n`hob inbox` and `hob group list` show some.";
         assert_eq!(said["content"][0]["text"], text);
     }

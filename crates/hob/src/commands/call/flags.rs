@@ -112,6 +112,11 @@ pub(crate) fn arguments(matches: &ArgMatches, schema: &Value) -> Result<Map<Stri
     Ok(arguments)
 }
 
+/// Returns true if the arguments were given as JSON.
+pub(crate) fn are_json(matches: &ArgMatches) -> bool {
+    matches.contains_id(ARGS)
+}
+
 fn properties(schema: &Value) -> impl Iterator<Item = (&String, &Value, bool)> {
     let required = schema["required"].as_array();
     schema["properties"].as_object().into_iter().flatten().map(move |(name, property)| {

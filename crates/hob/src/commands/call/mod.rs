@@ -125,7 +125,7 @@ impl Call {
         let mut control = current_project::connect_or_start(&project, &hello)?;
         let mut result = control.call(name, arguments, progress, |_, _| {}).map_err(control_failure)?;
         if !as_json {
-            command_texts::result(&mut result);
+            command_texts::result(&mut result, flags::are_json(&matches));
         }
         let exit = match finish(&result, as_json)? {
             Exit::Done if EVALUATING.contains(&name) => Exit::of_evaluation(&result["structuredContent"]),

@@ -185,7 +185,10 @@ fn config(project: &Project) -> Vec<Finding> {
         return faults.into_iter().map(|fault| Finding::problem("hob.toml", fault)).collect();
     }
     vec![match config {
-        Err(error) => Finding::problem("hob.toml", error.to_string()),
+        Err(error) => {
+            let file = error.path().file_name().unwrap_or_default().to_string_lossy();
+            Finding::problem(file, error.to_string())
+        }
         Ok(config) if !config.withheld.is_empty() => {
             let keys: Vec<&str> = config.withheld.iter().map(|request| request.key.as_str()).collect();
             Finding::note(
@@ -203,7 +206,7 @@ fn own_config() -> Option<Finding> {
     let path = UserConfig::path()?;
     let shown = path.display();
     Some(match (Config::of_user(&daemon::sections()), path.exists()) {
-        // The finding for hob.toml already reports it: it cannot be read without this file.
+        // The finding for hob.toml already reports the error of this file.
         (Err(_), _) => return None,
         (Ok(_), true) => Finding::good("config.toml", format!("{shown} (all projects): valid")),
         (Ok(_), false) => {

@@ -1,12 +1,16 @@
 //! `hob attach`: a person in a session, with line editing and history. Ctrl-C interrupts the evaluation, Ctrl-D detaches; the
 //! session goes on.
 
-use std::io::{ErrorKind, IsTerminal};
+use std::io::{ErrorKind, IsTerminal, Write as _};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
 use std::time::Duration;
 
 use clap::Args;
 use client::Control;
 use project::Project;
+use rustix::termios::{OptionalActions, tcgetattr, tcsetattr};
 use rustyline::completion::Completer;
 use rustyline::error::ReadlineError;
 use rustyline::highlight::Highlighter;
@@ -76,13 +80,22 @@ impl Attach {
         // The file does not exist yet the first time.
         let _ = editor.load_history(&history);
         let signals = Signals::listen()?;
+        let is_at_prompt = end_at_prompt(&signals, &session);
         let prompt = format!("{session}> ");
         loop {
-            match editor.readline(&prompt) {
+            is_at_prompt.store(true, Ordering::SeqCst);
+            let line = editor.readline(&prompt);
+            is_at_prompt.store(false, Ordering::SeqCst);
+            if signals.to_end() {
+                break;
+            }
+            match line {
                 Ok(code) if code.trim().is_empty() => {}
                 Ok(code) => {
                     // A line that cannot be added is not in the history.
                     let _ = editor.add_history_entry(&code);
+                    // A signal may end this command at any prompt.
+                    let _ = editor.save_history(&history);
                     signals.reset();
                     if let Err(failure) = Eval::in_session(&session).attached(&mut control, code, &signals) {
                         match failure.exit {
@@ -106,12 +119,37 @@ impl Attach {
         if let Err(error) = editor.save_history(&history) {
             terminal::note(format!("The history was not saved: {error}"));
         }
-        terminal::note(format!("Detached; {session} continues."));
+        terminal::note(detached(&session));
         Ok(Exit::Done)
     }
 }
 
-/// Shows a session's output as it comes, until Ctrl-D.
+fn detached(session: &str) -> String {
+    format!("Detached; {session} continues.")
+}
+
+/// Ends this process after a kill or a hangup at the prompt, where the line editor ignores signals. The caller sets the returned
+/// flag while the prompt waits, and checks the signals after it.
+fn end_at_prompt(signals: &Signals, session: &str) -> Arc<AtomicBool> {
+    let is_at_prompt = Arc::new(AtomicBool::new(false));
+    let (signals, flag, text) = (signals.clone(), is_at_prompt.clone(), detached(session));
+    let shown = tcgetattr(std::io::stdin());
+    thread::spawn(move || {
+        while !(signals.to_end() && flag.load(Ordering::SeqCst)) {
+            thread::sleep(LOOK);
+        }
+        // The line editor has put the terminal into raw mode with bracketed paste.
+        if let Ok(shown) = shown {
+            let _ = tcsetattr(std::io::stdin(), OptionalActions::Now, &shown);
+            let _ = std::io::stdout().write_all(b"\x1b[?2004l\n");
+        }
+        terminal::note(text);
+        std::process::exit(Exit::Done as i32)
+    });
+    is_at_prompt
+}
+
+/// Shows a session's output as it comes, until Ctrl-D or the end of the session.
 fn watch(control: &mut Control, session: Option<&str>) -> Result<Exit, Failure> {
     let read = |control: &mut Control, arguments: Value| {
         let answer = call(control, "repl_read", arguments)?;
@@ -122,9 +160,22 @@ fn watch(control: &mut Control, session: Option<&str>) -> Result<Exit, Failure> 
     };
     let mut output = read(control, json!({ "session": session, "tail": true, "max_bytes": EARLIER }))?;
     let session = output["session"].clone();
-    terminal::note(paint_note("Output of the session follows. Ctrl-D detaches; the session continues.", Style::Dim));
+    let is_running = |control: &mut Control| -> Result<bool, Failure> {
+        let list = call(control, "repl_list", json!({}))?;
+        let mut sessions = list["structuredContent"]["sessions"].as_array().into_iter().flatten();
+        Ok(sessions.any(|item| item["here"] == true && item["session"] == session && item["reason"].is_null()))
+    };
+    let mut runs = is_running(control)?;
+    let begin = match runs {
+        true => "Output of the session follows. Ctrl-D detaches; the session continues.",
+        false => "The session has ended; this is its output.",
+    };
+    terminal::note(paint_note(begin, Style::Dim));
     let earlier = output["text"].as_str().unwrap_or_default();
     terminal::print(&terminal::harmless(earlier));
+    if !runs {
+        return Ok(Exit::Done);
+    }
     if !earlier.is_empty() {
         let newline = if earlier.ends_with('\n') { "" } else { "\n" };
         terminal::note(format!("{newline}{}", paint_note("[printed before; new output follows]", Style::Dim)));
@@ -137,7 +188,15 @@ fn watch(control: &mut Control, session: Option<&str>) -> Result<Exit, Failure> 
         if keyboard.line(wait)? == Line::End {
             break;
         }
+        let had_ended = !runs;
         output = read(control, json!({ "session": session, "cursor": output["cursor"] }))?;
+        if output["text"] == "" {
+            if had_ended {
+                terminal::note(paint_note("The session has ended.", Style::Dim));
+                break;
+            }
+            runs = is_running(control)?;
+        }
     }
     Ok(Exit::Done)
 }

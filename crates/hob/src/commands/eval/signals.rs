@@ -10,6 +10,7 @@ use super::millis;
 use crate::exit::Failure;
 
 /// The signals that this process has received. A second signal of a kind kills it, once [`GRACE`] is over.
+#[derive(Clone)]
 pub(super) struct Signals {
     interrupt: Arc<AtomicU64>,
     end: Arc<AtomicU64>,

@@ -241,6 +241,7 @@ fn take_back(file: &HookFile, project: &Project) -> Result<Option<String>, Failu
     Ok(done.map(|undone| {
         let what = match undone {
             Undone::Restored => "restored",
+            Undone::AsBefore => "unchanged, as it is already as before",
             Undone::Removed => "removed, as it did not exist before",
             Undone::EntryRemoved => "changed since, so only hob's hooks were removed",
             Undone::Left => "changed since, so it was left alone",

@@ -80,11 +80,6 @@ impl Init {
         if self.http {
             return http::show(project);
         }
-        let again = "Check that the directory is yours and its disk is not full, then try again.";
-        self.change(project).map_err(|failure| if failure.hints.is_empty() { failure.hint(again) } else { failure })
-    }
-
-    fn change(&self, project: &Project) -> Result<Exit, Failure> {
         let place = InitPaths::new(if self.user { Scope::User } else { Scope::Project }, project)?;
         if self.undo {
             return undo(&place, project);
@@ -183,8 +178,10 @@ fn what_to_commit(place: &InitPaths, registered: &[&Agent]) -> Option<String> {
     if place.scope == Scope::User || registered.is_empty() || project::exclusion(&config).is_none() {
         return None;
     }
-    let local = place.base().join(CLAUDE_LOCAL);
-    let files = [config].into_iter().chain(registered.iter().map(|agent| place.file(agent))).chain([local]);
+    // A person's own settings are never for others.
+    let local = Some(place.base().join(CLAUDE_LOCAL))
+        .filter(|local| exclude::is_ignored(place, local) || project::is_tracked(local) == Some(true));
+    let files = [config].into_iter().chain(registered.iter().map(|agent| place.file(agent))).chain(local);
     let files = files.chain(mail::files(place.base()));
     let mut files: Vec<_> = files.filter(|file| file.exists()).collect();
     files.dedup();
@@ -274,6 +271,7 @@ fn show_undone(place: &InitPaths, path: &Path, undone: &Undone) {
     let shown = place.show(path);
     terminal::line(match undone {
         Undone::Restored => format!("{shown}: restored."),
+        Undone::AsBefore => format!("{shown}: unchanged, as it is already as before."),
         Undone::Removed if project::is_tracked(path) == Some(true) => format!(
             "{shown}: removed, as it did not exist before. Git tracks it: commit that, or `git restore {shown}` brings it back."
         ),

@@ -29,7 +29,7 @@ pub(crate) use store_location::{PlaceCommand, place_lines};
 pub(crate) use thread::Thread;
 pub(crate) use wait::WaitCommand;
 
-use std::io::Read;
+use std::io::{ErrorKind, Read};
 use std::path::PathBuf;
 
 use clap::Args;
@@ -45,8 +45,8 @@ use crate::exit::{Exit, Failure};
 
 /// The number of daemons that may exit during one send.
 const DAEMONS: u8 = 3;
-/// The size limit of a text from a file or stdin: above the limit of a message, so that the tool reports the error.
-const READ_MAX: u64 = 4 << 20;
+/// The size limit of a text from a file or stdin in MiB: above the limit of a message, so that the tool reports the error.
+const READ_MAX_MIB: u64 = 4;
 
 /// The options for the agent's name.
 #[derive(Debug, Default, Clone, PartialEq, Args)]
@@ -205,7 +205,6 @@ fn text(given: Option<String>, file: Option<PathBuf>) -> Result<String, Failure>
 }
 
 fn whole_text(given: Option<String>, file: Option<PathBuf>) -> Result<String, Failure> {
-    let mut read = String::new();
     let from = match (given, file) {
         (Some(text), None) => return Ok(text),
         (None, Some(file)) => file,
@@ -213,14 +212,26 @@ fn whole_text(given: Option<String>, file: Option<PathBuf>) -> Result<String, Fa
             return Err(Failure::new("no message given; use TEXT or --file FILE (`-` for stdin)").exit(Exit::Usage));
         }
     };
-    let done = if from.as_os_str() == "-" {
-        std::io::stdin().lock().take(READ_MAX).read_to_string(&mut read)
+    let read = if from.as_os_str() == "-" {
+        read_at_most(std::io::stdin().lock(), READ_MAX_MIB)
     } else {
-        project::regular::open(&from).and_then(|file| file.take(READ_MAX).read_to_string(&mut read))
+        project::regular::open(&from).and_then(|file| read_at_most(file, READ_MAX_MIB))
     };
-    done.map_err(|error| {
-        Failure::new(format_args!("cannot read {}: {error}", project::visible::path(&from)))
-            .hint("Give a UTF-8 text file; use `--file -` to read from a pipe.")
-    })?;
-    Ok(read)
+    read.map_err(|error| {
+        let hint = match error.kind() {
+            ErrorKind::FileTooLarge => "Send the path of the file instead.",
+            _ => "Give a UTF-8 text file; use `--file -` to read from a pipe.",
+        };
+        Failure::new(format_args!("cannot read {}: {error}", project::visible::path(&from))).hint(hint)
+    })
+}
+
+/// Reads a text completely; a longer one is an error, since the rest would be lost.
+pub(super) fn read_at_most(from: impl Read, mib: u64) -> std::io::Result<String> {
+    let mut read = Vec::new();
+    let max = mib << 20;
+    if from.take(max + 1).read_to_end(&mut read)? as u64 > max {
+        return Err(std::io::Error::new(ErrorKind::FileTooLarge, format!("it is longer than {mib} MiB")));
+    }
+    String::from_utf8(read).map_err(|_| std::io::Error::new(ErrorKind::InvalidData, "it is not valid UTF-8"))
 }

@@ -11,7 +11,6 @@ use serde_json::Value;
 
 use super::Identity;
 use super::priority::Priority;
-use crate::commands::call::control_failure;
 use crate::exit::{Exit, Failure};
 use crate::terminal;
 
@@ -67,7 +66,7 @@ impl WaitCommand {
         };
         let floor = self.priority.as_deref().and_then(floor).map(str::to_owned);
         let wanted = Wait { floor, after: self.after, deadline };
-        let shown = client::wait(project, &hello, &wanted, |message| self.show(&message)).map_err(control_failure)?;
+        let shown = client::wait(project, &hello, &wanted, |message| self.show(&message)).map_err(super::refused)?;
         if shown.is_none() {
             terminal::note(format!("No message within {} s.", self.timeout));
             return Ok(Exit::NothingCame);

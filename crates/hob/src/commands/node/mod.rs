@@ -96,10 +96,15 @@ impl NodeCommand {
                         .hint("Write it as '{\"text\": \"…\"}'; `hob node list` shows each node's input.")
                         .exit(Exit::Usage)
                 })?;
+                let invalid =
+                    folder(project)?.node(&run.name).err().filter(|error| matches!(error, FolderError::Invalid { .. }));
                 let arguments = Map::from_iter([("node".to_owned(), run.name.into()), ("input".to_owned(), input)]);
                 let mut result = called(project, "node_run", arguments)?;
                 add_ledger(&mut result);
                 let exit = finish(&result, run.json)?;
+                if let (true, Some(error)) = (result["isError"] != true, invalid) {
+                    terminal::note(format!("{error}\nThis ran its last valid version."));
+                }
                 if let (false, Some(line)) = (run.json, submits(&result["structuredContent"]["delegate"])) {
                     terminal::line(format!("\nFrom a shell, with your answer in place of this one:\n{line}"));
                 }

@@ -184,6 +184,12 @@ fn a_token_is_that_of_the_named_agent() {
         let hints = ["Nearest: planner. `hob agents`", "`hob quickstart --name plannr --role ROLE`"];
         says(&ran.stderr, &["Unknown agent \"plannr\".", hints[0], hints[1]]);
     }
+    // Every command says the same.
+    for args in [&["inbox"][..], &["wait", "--timeout", "5"], &["send", "--to", "planner", "hello"]] {
+        let ran = project.run([args, &["--as", "plannr"]].concat());
+        assert_eq!(ran.code, Some(4), "{ran:#?}");
+        says(&ran.stderr, &["Nearest: planner. `hob agents`", "`hob quickstart --name plannr --role ROLE`"]);
+    }
     // Nothing ignores a second name.
     for args in [&["rename", "planner", "lead"][..], &["forget", "planner"], &["token", "planner"]] {
         let ran = project.run([&["agents"], args, &["--as", "reviewer"]].concat());

@@ -293,9 +293,12 @@ fn the_last_good_version_answers_a_shell_too() {
     project.write("nodes/rate.node.md", RATE);
     run(&project, "rate").ok();
     project.write("nodes/rate.node.md", "---\ndescription: [\n---\nbroken\n");
-    assert!(run(&project, "rate").ok().contains("You rate texts."), "the version before");
-    let listed = project.run(["node", "list"]).ok();
-    assert!(listed.contains("nodes/rate.node.md") && !listed.contains("cannot run"), "{listed}");
+    let before = run(&project, "rate");
+    assert!(before.stderr.contains("nodes/rate.node.md is invalid:\n"), "{before:?}");
+    assert!(before.stderr.contains("\nThis ran its last valid version."), "{before:?}");
+    assert!(before.ok().contains("You rate texts."), "the version before");
+    let list = project.run(["node", "list"]).ok();
+    assert!(list.contains("the version before the last change is served, because nodes/rate.node.md"), "{list}");
     std::fs::remove_file(project.root().join("nodes/rate.node.md")).unwrap();
     check_says(&run(&project, "rate"), &["unknown node \"rate\""]);
     // A daemon that never read a valid version has no node to serve.

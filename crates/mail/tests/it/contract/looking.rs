@@ -72,6 +72,17 @@ async fn a_search_finds_words_of_those_who_took_part_only(fixture: StoreFixture)
     let to = SearchRequest { to: Some("cat".into()), limit: 10, ..SearchRequest::default() };
     let hits = fixture.mail.search(&bob, to).await.unwrap();
     assert_eq!((hits.len(), hits[0].snippet.starts_with("nothing to")), (1, true));
+    assert_eq!(search(&ann, "absent", Some("bob")).await.len(), 0);
+    assert_eq!(search(&ann, "absent", Some("user")).await.len(), 0);
+    for (from, to) in [(Some("an"), None), (None, Some("an"))] {
+        let [from, to] = [from, to].map(|name: Option<&str>| name.map(str::to_owned));
+        let unknown = SearchRequest { query: "build".into(), from, to, limit: 10, ..SearchRequest::default() };
+        let refusal = refusal(fixture.mail.search(&ann, unknown).await);
+        assert!(
+            matches!(&refusal, Refusal::UnknownAgent { name, nearest } if name == "an" && nearest == &["ann"]),
+            "{refusal:?}"
+        );
+    }
     let none = SearchRequest { query: "+++".into(), limit: 10, ..SearchRequest::default() };
     assert!(matches!(refusal(fixture.mail.search(&ann, none).await), Refusal::Argument { .. }));
 }
