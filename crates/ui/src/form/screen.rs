@@ -8,7 +8,7 @@ use super::draft::{Draft, Problem};
 use super::draw::draw;
 use super::question::Question;
 use super::state::{State, Step};
-use super::{Answer, Outcome, Questioner, Refusal};
+use super::{Outcome, Questioner, Refusal};
 use crate::terminal::{ENDING, Readiness, Screen, discard_keys, flag_of, read_key, wait_for_keys};
 
 /// Interval at which the form checks whether the question was closed elsewhere. Keys closer together than this count as
@@ -62,28 +62,16 @@ pub fn fill(question: Question, note: &str, draft: &Draft, questioner: &mut dyn 
                 Step::Stay => {}
                 // Keys typed later belong to the shell.
                 Step::Leave => return Ok(Outcome::Left { draft: state.draft() }),
-                Step::Give(answer) => {
-                    if let Some(outcome) = give(&answer, &mut state, questioner) {
-                        return Ok(outcome);
-                    }
-                }
+                Step::Give(answer) => match questioner.give(&answer) {
+                    Ok(()) => return Ok(Outcome::Given),
+                    Err(Refusal::Closed { why }) => return Ok(Outcome::Closed { why, typed: state.typed() }),
+                    Err(Refusal::Again { field, why }) => state.refuse(Problem { field, why }),
+                },
             }
             if !matches!(wait_for_keys(Duration::ZERO)?, Readiness::Event) {
                 break;
             }
         }
         screen.terminal.draw(|frame| draw(frame, &state))?;
-    }
-}
-
-/// Submits an answer. Returns `None` if the form stays open.
-fn give(answer: &Answer, state: &mut State, questioner: &mut dyn Questioner) -> Option<Outcome> {
-    match questioner.give(answer) {
-        Ok(()) => Some(Outcome::Given),
-        Err(Refusal::Closed { why }) => Some(Outcome::Closed { why, typed: state.typed() }),
-        Err(Refusal::Again { field, why }) => {
-            state.refuse(Problem { field, why });
-            None
-        }
     }
 }

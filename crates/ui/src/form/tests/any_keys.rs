@@ -50,7 +50,7 @@ fn questions() -> Vec<Question> {
 
 #[test]
 fn no_order_of_keys_sends_what_the_screen_did_not_show() {
-    let mut chance = Chance::default();
+    let mut chance = Chance(0x2545_f491_4f6c_dd1d);
     let (mut sent, mut refused, mut left) = (0, 0, 0);
     for number in 0..240 {
         let question = questions()[number % 6].clone();

@@ -4,7 +4,6 @@ use expect_test::expect;
 use serde_json::{Map, json};
 
 use super::super::Answer;
-use super::super::draft::{Draft, FieldDraft};
 use super::super::state::{Focus, State, Step};
 use super::{check_picture, confirmation, every_kind, press, state, values};
 use crate::terminal::Key;
@@ -154,9 +153,6 @@ fn a_draft_begins_the_form_again() {
     let mut dangerous = state(confirmation());
     press(&mut dangerous, "yes⎋");
     assert_eq!(dangerous.draft(), None);
-    let draft = Draft {
-        fields: [("confirm".to_owned(), FieldDraft { text: "yes".to_owned(), ..FieldDraft::default() })].into(),
-        note: None,
-    };
+    let draft = serde_json::from_value(json!({"fields": {"confirm": {"text": "yes"}}})).expect("a draft");
     assert_eq!(State::new(dangerous.question.clone(), "", &draft).values(), Map::new());
 }

@@ -62,14 +62,8 @@ fn picture(state: &State, size: (u16, u16)) -> String {
     draw_lines(size, |frame| draw(frame, state)).join("\n")
 }
 
-/// Random numbers, the same in each run.
-pub(crate) struct Chance(u64);
-
-impl Default for Chance {
-    fn default() -> Chance {
-        Chance(0x2545_f491_4f6c_dd1d)
-    }
-}
+/// Random numbers from a seed.
+pub(crate) struct Chance(pub u64);
 
 impl Chance {
     pub(crate) fn below(&mut self, bound: usize) -> usize {
