@@ -1,40 +1,28 @@
 //! Hostile text made safe for a cell: nothing in it moves the cursor, turns the reading direction, or is wider than its
 //! column.
 
-use project::visible::push_visible;
+use project::visible::escaped;
 use unicode_segmentation::UnicodeSegmentation;
+use unicode_truncate::UnicodeTruncateStr;
 use unicode_width::UnicodeWidthStr;
-
-/// The number of characters of a text that are looked at: a cell is much narrower.
-const LOOKED_AT: usize = 2_000;
 
 /// Returns a text on one line of at most this width, cut with a mark.
 pub(crate) fn fit(text: &str, width: usize) -> String {
-    let mut safe = String::new();
-    let mut before = ' ';
-    for c in text.chars().take(LOOKED_AT) {
-        match c {
-            '\n' | '\r' | '\t' => safe.push(' '),
-            c => push_visible(&mut safe, before, c),
-        }
-        before = c;
-        if safe.len() > 8 * width + 64 {
-            break;
-        }
-    }
+    // Characters without a width count too, so that a huge text costs little.
+    let safe = one_line(text.chars().take(8 * width + 64));
     if safe.width() <= width {
         return safe;
     }
-    let mut cut = String::new();
-    let mut used = 0;
-    for cluster in safe.graphemes(true) {
-        used += cluster.width();
-        if used + 1 > width {
-            break;
-        }
-        cut.push_str(cluster);
-    }
-    if width == 0 { String::new() } else { cut + "…" }
+    if width == 0 { String::new() } else { safe.unicode_truncate(width - 1).0.to_owned() + "…" }
+}
+
+/// Returns the end of a text on one line of at most this width.
+pub(crate) fn fit_end(text: &str, width: usize) -> String {
+    one_line(text.chars()).unicode_truncate_start(width).0.to_owned()
+}
+
+fn one_line(text: impl Iterator<Item = char>) -> String {
+    escaped(&text.map(|c| if c.is_ascii_whitespace() { ' ' } else { c }).collect::<String>())
 }
 
 /// Returns a text of exactly this width.
@@ -46,20 +34,8 @@ pub(crate) fn pad(text: &str, width: usize) -> String {
 
 /// Breaks a text into safe lines of at most this width, between words where possible.
 pub(crate) fn lines(text: &str, width: usize) -> Vec<String> {
-    let mut lines = Vec::new();
-    for line in text.split('\n') {
-        let mut safe = String::new();
-        let mut before = ' ';
-        for c in line.trim_end_matches('\r').chars() {
-            match c {
-                '\t' => safe.push_str("    "),
-                c => push_visible(&mut safe, before, c),
-            }
-            before = c;
-        }
-        lines.extend(wrap(&safe, width.max(2)));
-    }
-    lines
+    let safe = text.lines().map(|line| escaped(&line.replace('\t', "    ")));
+    safe.flat_map(|line| wrap(&line, width.max(2))).collect()
 }
 
 /// Wraps a line to at most `room` columns, between words where possible.

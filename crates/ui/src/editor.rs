@@ -67,26 +67,23 @@ impl Editor {
     /// Moves one line up. Returns false on the first line.
     pub(crate) fn up(&mut self) -> bool {
         let start = self.line_start();
-        if start == 0 {
-            return false;
-        }
-        let column = self.text[start..self.at].graphemes(true).count();
-        self.at = start - 1;
-        let from = self.line_start();
-        self.at = from + offset_of(&self.text[from..start - 1], column);
-        true
+        let before = self.text[..start].strip_suffix('\n');
+        let line = before.map(|before| before.rfind('\n').map_or(0, |at| at + 1));
+        line.is_some_and(|line| self.move_to_line(line))
     }
 
     /// Moves one line down. Returns false on the last line.
     pub(crate) fn down(&mut self) -> bool {
-        let (start, end) = (self.line_start(), self.line_end());
-        if end == self.text.len() {
-            return false;
-        }
-        let column = self.text[start..self.at].graphemes(true).count();
-        self.at = end + 1;
-        let to = self.line_end();
-        self.at = end + 1 + offset_of(&self.text[end + 1..to], column);
+        let end = self.line_end();
+        end < self.text.len() && self.move_to_line(end + 1)
+    }
+
+    /// Moves to the line that begins at an offset, and there to the same column or to the end.
+    fn move_to_line(&mut self, line: usize) -> bool {
+        let column = self.text[self.line_start()..self.at].graphemes(true).count();
+        self.at = line;
+        let end = self.line_end();
+        self.at = self.text[line..end].grapheme_indices(true).nth(column).map_or(end, |(at, _)| line + at);
         true
     }
 
@@ -149,11 +146,6 @@ impl Editor {
     fn line_end(&self) -> usize {
         self.text[self.at..].find('\n').map_or(self.text.len(), |at| self.at + at)
     }
-}
-
-/// Returns the byte offset of a column, or the end of the line.
-fn offset_of(line: &str, column: usize) -> usize {
-    line.grapheme_indices(true).nth(column).map_or(line.len(), |(at, _)| at)
 }
 
 #[cfg(test)]

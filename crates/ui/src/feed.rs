@@ -16,6 +16,9 @@ pub(crate) const AGAIN: Duration = Duration::from_millis(300);
 /// The time after which the daemon repeats an unchanged state.
 const WAIT: Duration = Duration::from_secs(10);
 
+/// The bytes of output that are read at once.
+const OUTPUT_MAX: u64 = 60_000;
+
 const NONE_RUNS: &str = "No daemon is running. The next call of an agent or of hob starts one.";
 
 /// Follows the rooms until `tell` returns false. It gets each state, or the reason why the last one may be old. `greet` runs
@@ -79,6 +82,40 @@ pub(crate) fn call(project: &Project, worktree: &Path, tool: &str, mut arguments
         return Err(answer["content"][0]["text"].as_str().unwrap_or("it failed").to_owned());
     }
     Ok(answer)
+}
+
+/// Output of a session.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Output {
+    pub text: String,
+    /// The end, if the session printed more than a face reads at once.
+    pub end: Option<String>,
+    /// True if the end does not begin where the text ends.
+    pub has_gap: bool,
+    /// The place to continue from.
+    pub cursor: u64,
+}
+
+/// Reads the output of a session from a cursor on. Blocks.
+///
+/// # Errors
+/// A sentence about the failure.
+pub(crate) fn output(project: &Project, worktree: &str, session: &str, cursor: u64) -> Result<Output, String> {
+    let read = |cursor: u64, tail: bool| {
+        let arguments = json!({"session": session, "cursor": cursor, "max_bytes": OUTPUT_MAX, "tail": tail});
+        let mut answer = call(project, Path::new(worktree), "repl_read", arguments)?;
+        Ok::<Value, String>(answer["structuredContent"].take())
+    };
+    let begin = read(cursor, false)?;
+    let cursor = begin["cursor"].as_u64().unwrap_or(cursor);
+    // A session may print faster than a face reads: then the end is more telling than the middle.
+    let end = if begin["more"] == true { read(cursor, true)? } else { Value::Null };
+    Ok(Output {
+        text: begin["text"].as_str().unwrap_or_default().to_owned(),
+        end: end["text"].as_str().map(str::to_owned),
+        has_gap: end["cut"] == true,
+        cursor: end["cursor"].as_u64().unwrap_or(cursor),
+    })
 }
 
 /// Makes a request for the person. Blocks.

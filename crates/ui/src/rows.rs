@@ -78,19 +78,10 @@ const fn head<R>(drawn: Drawn<R>) -> Drawn<R> {
 }
 
 const NOW: &[Drawn<Need>] = &[
-    fixed("", 1, 0, |need, _| match need.urgency {
-        Urgency::Critical => toned("!", Tone::Alarm),
-        Urgency::High => toned("?", Tone::Waiting),
-        Urgency::Normal => toned("×", Tone::Alarm),
-        Urgency::Low => plain("·"),
-    }),
-    head(wide("needs you", 20, |need, _| match need.urgency {
-        Urgency::Critical | Urgency::Normal => toned(&need.text, Tone::Alarm),
-        Urgency::High => toned(&need.text, Tone::Waiting),
-        Urgency::Low => plain(&need.text),
-    })),
+    fixed("", 1, 0, |need, _| toned(["!", "?", "×", "·"][need.urgency as usize], need_tone(need))),
+    head(wide("needs you", 20, |need, _| toned(&need.text, need_tone(need)))),
     fixed("since", 7, 1, |need, now| age(need.since, now)),
-    fixed("key", 12, 2, |need, _| dim(&need.action)),
+    fixed("action", 12, 2, |need, _| dim(&need.action)),
 ];
 
 const AGENTS: &[Drawn<AgentRow>] = &[
@@ -118,12 +109,12 @@ const AGENTS: &[Drawn<AgentRow>] = &[
 const SESSIONS: &[Drawn<SessionRow>] = &[
     head(fixed("session", 14, 0, |session, _| plain(&session.name))),
     fixed("state", 14, 0, |session, _| {
-        let tone = match (session.stuck.is_some(), session.state.as_str()) {
-            (true, _) | (_, "crashed" | "killed" | "uninterruptible") => Tone::Alarm,
-            (_, "hung" | "cannot_start" | "over_budget") => Tone::Alarm,
-            (_, "running" | "interrupting" | "starting" | "loading") => Tone::Busy,
-            (_, "waiting_for_input") => Tone::Waiting,
-            (_, "idle" | "ready") => Tone::Good,
+        let tone = match session.state.as_str() {
+            _ if session.stuck.is_some() => Tone::Alarm,
+            "crashed" | "killed" | "uninterruptible" | "hung" | "cannot_start" | "over_budget" => Tone::Alarm,
+            "running" | "interrupting" | "starting" | "loading" => Tone::Busy,
+            "waiting_for_input" => Tone::Waiting,
+            "idle" | "ready" => Tone::Good,
             _ => Tone::Dim,
         };
         toned(session.state.replace('_', " "), tone)
@@ -166,7 +157,7 @@ const QUESTIONS: &[Drawn<QuestionRow>] = &[
 const ACTIVITY: &[Drawn<CallRow>] = &[
     fixed("agent", 14, 0, |call, _| plain(&call.agent)),
     head(fixed("tool", 18, 0, |call, _| plain(&call.tool))),
-    wide("arguments", 16, |call, _| dim(&call.arguments)),
+    wide("arguments", 8, |call, _| dim(&call.arguments)),
     fixed("result", 16, 1, |call, _| match (&call.stuck, call.outcome.as_deref()) {
         (Some(_), _) => toned("stuck", Tone::Alarm),
         (None, None) => toned("open", Tone::Busy),
@@ -200,36 +191,28 @@ const NODES: &[Drawn<NodeRow>] = &[
 
 /// Returns the columns of a room.
 pub(crate) fn columns(room: Room) -> Vec<Column> {
-    fn columns<R>(drawn: &[Drawn<R>]) -> Vec<Column> {
-        drawn.iter().map(|drawn| drawn.0).collect()
-    }
-    match room {
-        Room::Now => columns(NOW),
-        Room::Agents => columns(AGENTS),
-        Room::Sessions => columns(SESSIONS),
-        Room::Mail => columns(MAIL),
-        Room::Questions => columns(QUESTIONS),
-        Room::Activity => columns(ACTIVITY),
-        Room::Work => columns(WORK),
-        Room::Nodes => columns(NODES),
-    }
+    table(&Rooms::default(), room, 0).0
 }
 
 /// Returns the rows of a room.
 pub(crate) fn rows(rooms: &Rooms, room: Room, now: u64) -> Vec<Row> {
-    fn rows<R>(rows: &[R], drawn: &[Drawn<R>], now: u64, id: impl Fn(&R) -> String) -> Vec<Row> {
+    table(rooms, room, now).1
+}
+
+fn table(rooms: &Rooms, room: Room, now: u64) -> (Vec<Column>, Vec<Row>) {
+    fn table<R>(rows: &[R], drawn: &[Drawn<R>], now: u64, id: impl Fn(&R) -> String) -> (Vec<Column>, Vec<Row>) {
         let row = |row| Row { id: id(row), cells: drawn.iter().map(|Drawn(_, cell)| cell(row, now)).collect() };
-        rows.iter().map(row).collect()
+        (drawn.iter().map(|drawn| drawn.0).collect(), rows.iter().map(row).collect())
     }
     match room {
-        Room::Now => rows(&rooms.now, NOW, now, |need| need.id.clone()),
-        Room::Agents => rows(&rooms.agents, AGENTS, now, |agent| agent.id.clone()),
-        Room::Sessions => rows(&rooms.sessions, SESSIONS, now, |session| session.id.clone()),
-        Room::Mail => rows(&rooms.mail, MAIL, now, |message| message.id.clone()),
-        Room::Questions => rows(&rooms.questions, QUESTIONS, now, |question| question.id.clone()),
-        Room::Activity => rows(&rooms.activity, ACTIVITY, now, call_id),
-        Room::Work => rows(&rooms.work, WORK, now, |work| work.worktree.clone()),
-        Room::Nodes => rows(&rooms.nodes, NODES, now, |node| format!("{} {}", node.worktree, node.name)),
+        Room::Now => table(&rooms.now, NOW, now, |need| need.id.clone()),
+        Room::Agents => table(&rooms.agents, AGENTS, now, |agent| agent.id.clone()),
+        Room::Sessions => table(&rooms.sessions, SESSIONS, now, |session| session.id.clone()),
+        Room::Mail => table(&rooms.mail, MAIL, now, |message| message.id.clone()),
+        Room::Questions => table(&rooms.questions, QUESTIONS, now, |question| question.id.clone()),
+        Room::Activity => table(&rooms.activity, ACTIVITY, now, call_id),
+        Room::Work => table(&rooms.work, WORK, now, |work| work.worktree.clone()),
+        Room::Nodes => table(&rooms.nodes, NODES, now, |node| format!("{} {}", node.worktree, node.name)),
     }
 }
 
@@ -247,6 +230,14 @@ fn toned(text: impl Into<String>, tone: Tone) -> Cell {
 
 fn age(since: u64, now: u64) -> Cell {
     dim(if since == 0 { String::new() } else { span(now.saturating_sub(since) / 1000) })
+}
+
+fn need_tone(need: &Need) -> Tone {
+    match need.urgency {
+        Urgency::Critical | Urgency::Normal => Tone::Alarm,
+        Urgency::High => Tone::Waiting,
+        Urgency::Low => Tone::Plain,
+    }
 }
 
 fn question_tone(question: &QuestionRow) -> Tone {

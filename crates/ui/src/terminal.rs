@@ -1,20 +1,22 @@
 //! The terminal while a face owns it: taken over, read key by key, and always restored.
 
 use std::io::{self, Stdout};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Once};
 use std::time::Duration;
 
-use ratatui::Terminal;
-use ratatui::backend::CrosstermBackend;
+use ratatui::backend::{CrosstermBackend, TestBackend};
+use ratatui::buffer::Cell;
 use ratatui::crossterm::event::{
     self, DisableBracketedPaste, EnableBracketedPaste, Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers,
 };
 use ratatui::crossterm::execute;
 use ratatui::crossterm::terminal::{EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode};
+use ratatui::{Frame, Terminal};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::process::Signal;
+use unicode_width::UnicodeWidthStr;
 
 /// A key, or a pasted text.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -41,7 +43,10 @@ pub(crate) enum Key {
 /// State of the terminal's input.
 pub(crate) enum Readiness {
     Nothing,
-    Keys,
+    /// The beginning of a key, which crossterm reads with the next one.
+    Part,
+    /// A key, or a change of the terminal's size.
+    Event,
     /// The terminal is closed.
     Gone,
 }
@@ -50,14 +55,23 @@ pub(crate) enum Readiness {
 pub(crate) fn wait_for_keys(long: Duration) -> io::Result<Readiness> {
     let stdin = io::stdin();
     let mut fds = [PollFd::new(&stdin, PollFlags::IN)];
-    let long = Timespec::try_from(long).expect("a moment is a short time");
-    match poll(&mut fds, Some(&long)) {
-        Ok(0) | Err(Errno::INTR) => return Ok(Readiness::Nothing),
-        Ok(_) => {}
+    let most = Timespec::try_from(long).expect("a moment is a short time");
+    let is_silent = match poll(&mut fds, Some(&most)) {
+        Ok(0) | Err(Errno::INTR) => true,
+        Ok(_) => false,
         Err(error) => return Err(error.into()),
+    };
+    if fds[0].revents().intersects(PollFlags::HUP | PollFlags::ERR | PollFlags::NVAL) {
+        return Ok(Readiness::Gone);
     }
-    let is_gone = fds[0].revents().intersects(PollFlags::HUP | PollFlags::ERR | PollFlags::NVAL);
-    Ok(if is_gone { Readiness::Gone } else { Readiness::Keys })
+    if event::poll(Duration::ZERO)? {
+        return Ok(Readiness::Event);
+    }
+    if is_silent {
+        return Ok(Readiness::Nothing);
+    }
+    std::thread::sleep(long);
+    Ok(Readiness::Part)
 }
 
 /// Reads a pending event; `None` if it is no key that a face uses. A pasted line break is not Enter.
@@ -105,12 +119,7 @@ pub(crate) const ENDING: [Signal; 6] =
 pub(crate) fn flag_of(signals: &[Signal]) -> io::Result<Arc<AtomicBool>> {
     let flag = Arc::new(AtomicBool::new(false));
     for signal in signals {
-        let set = flag.clone();
-        #[expect(unsafe_code, reason = "a signal handler is registered")]
-        // SAFETY: the handler only stores into an atomic, which is async-signal-safe.
-        unsafe {
-            signal_hook_registry::register(signal.as_raw(), move || set.store(true, Ordering::Relaxed))?;
-        }
+        signal_hook::flag::register(signal.as_raw(), flag.clone())?;
     }
     Ok(flag)
 }
@@ -125,24 +134,59 @@ impl Screen {
     pub(crate) fn take() -> io::Result<Screen> {
         static WATCH: Once = Once::new();
         WATCH.call_once(|| drop(std::thread::spawn(end_with_terminal)));
+        let mut screen = Screen { terminal: Terminal::new(CrosstermBackend::new(io::stdout()))? };
+        screen.begin()?;
+        Ok(screen)
+    }
+
+    fn begin(&mut self) -> io::Result<()> {
         enable_raw_mode()?;
-        let taken = execute!(io::stdout(), EnterAlternateScreen, EnableBracketedPaste);
-        let terminal = taken.and_then(|()| Terminal::new(CrosstermBackend::new(io::stdout())));
-        match terminal {
-            Ok(terminal) => Ok(Screen { terminal }),
-            Err(error) => {
-                give_back();
-                Err(error)
-            }
-        }
+        execute!(io::stdout(), EnterAlternateScreen, EnableBracketedPaste)?;
+        // The new one draws every cell.
+        self.terminal = Terminal::new(CrosstermBackend::new(io::stdout()))?;
+        Ok(())
+    }
+
+    /// Gives the terminal back while something else uses it.
+    pub(crate) fn lend<T>(&mut self, meanwhile: impl FnOnce() -> T) -> io::Result<T> {
+        self.end();
+        let outcome = meanwhile();
+        self.begin()?;
+        Ok(outcome)
+    }
+
+    fn end(&mut self) {
+        let _ = self.terminal.show_cursor();
+        give_back();
     }
 }
 
 impl Drop for Screen {
     fn drop(&mut self) {
-        let _ = self.terminal.show_cursor();
-        give_back();
+        self.end();
     }
+}
+
+/// Discards the keys that were typed so far.
+pub(crate) fn discard_keys() {
+    let _ = rustix::termios::tcflush(io::stdin(), rustix::termios::QueueSelector::IFlush);
+}
+
+/// Draws a screen of this size, and returns its lines without trailing spaces.
+pub(crate) fn draw_lines((width, height): (u16, u16), draw: impl FnOnce(&mut Frame<'_>)) -> Vec<String> {
+    let Ok(mut terminal) = Terminal::new(TestBackend::new(width, height));
+    let Ok(_) = terminal.draw(draw);
+    let line = |cells: &[Cell]| {
+        let mut covered = 0;
+        // A wide symbol covers the cells behind it.
+        let symbols = cells.iter().map(Cell::symbol).filter(|symbol| {
+            let is_covered = covered > 0;
+            covered = if is_covered { covered - 1 } else { symbol.width().saturating_sub(1) };
+            !is_covered
+        });
+        symbols.collect::<String>().trim_end().to_owned()
+    };
+    terminal.backend().buffer().content().chunks(usize::from(width)).map(line).collect()
 }
 
 /// Ends the process a second after its terminal closes, if it has not ended by then. Crossterm reads a closed terminal in

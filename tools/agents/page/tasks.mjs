@@ -176,7 +176,7 @@ async function main() {
       failed += problem ? 1 : 0;
     }
     const ended = await project.sleeping;
-    if (!/cancelled by hand/.test(ended)) {
+    if (!/Your user cancelled this call/.test(ended)) {
       failed++;
       console.log(`FAULT the cancelled call ended with ${JSON.stringify(ended)}`);
     }

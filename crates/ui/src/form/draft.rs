@@ -51,16 +51,13 @@ pub(crate) fn typed(question: &Question, draft: &Draft) -> Vec<(String, String)>
 impl FieldDraft {
     /// Returns the default of a field. A yes or no to a dangerous question is always typed.
     pub(super) fn from_default(question: &Question, field: &Field) -> FieldDraft {
-        let word = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+        let id = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
         match (&field.default, field.kind) {
             (Value::Null, _) => FieldDraft::default(),
             (_, Kind::Boolean) if question.is_dangerous() => FieldDraft::default(),
-            (Value::Bool(yes), _) => {
-                FieldDraft { text: if *yes { "yes" } else { "no" }.to_owned(), chosen: Vec::new() }
-            }
-            (Value::Array(ids), _) => FieldDraft { text: String::new(), chosen: ids.iter().map(word).collect() },
-            (id, Kind::Choice | Kind::Multichoice) => FieldDraft { text: String::new(), chosen: vec![word(id)] },
-            (value, _) => FieldDraft { text: word(value), chosen: Vec::new() },
+            (Value::Array(ids), _) => FieldDraft { text: String::new(), chosen: ids.iter().map(id).collect() },
+            (one, Kind::Choice | Kind::Multichoice) => FieldDraft { text: String::new(), chosen: vec![id(one)] },
+            (value, _) => FieldDraft { text: label(field, value), chosen: Vec::new() },
         }
     }
 }

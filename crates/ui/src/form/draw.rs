@@ -1,17 +1,17 @@
 //! Rendering of a form: lines of text, scrolled so that the focused element is visible.
 
 use project::span;
-use project::visible::{escaped, visible};
+use project::visible;
 use ratatui::Frame;
 use ratatui::layout::{Position, Rect};
 use ratatui::style::{Color, Modifier, Style};
-use ratatui::text::{Line, Span};
+use ratatui::text::{Line, Span, Text};
 use unicode_width::UnicodeWidthStr;
 
-use super::draft::{label, yes_or_no};
-use super::question::{Attachment, Field, Kind};
-use super::state::{Entry, Focus, Options, State};
-use crate::cells::{fit, wrap};
+use super::draft::{Problem, label, yes_or_no};
+use super::question::{Attachment, Choice, Field, Kind};
+use super::state::{Entry, Focus, State};
+use crate::cells::{fit, lines, wrap};
 use crate::editor::Editor;
 
 const DIM: Style = Style::new().add_modifier(Modifier::DIM);
@@ -47,17 +47,11 @@ pub(super) fn draw(frame: &mut Frame<'_>, state: &State) {
     let shows_send = state.focus == Focus::Send && page.row.is_some_and(|row| (first..first + height).contains(&row));
     let shows_warning = state.warns_of_refusal && foot > 0;
     state.is_ready.set(state.is_settled && area.width >= NARROWEST && (shows_send || shows_warning));
-    let line_at = |row: u16| Rect { y: area.y + row, height: 1, ..area };
-    for (row, line) in head.iter().enumerate() {
-        frame.render_widget(line, line_at(row as u16));
-    }
-    for (row, line) in page.lines.iter().skip(first).take(height).enumerate() {
-        frame.render_widget(line, line_at(top + row as u16));
-    }
     let more = (first > 0, page.lines.len() > first + height);
-    for (row, line) in footer(state, width, more).into_iter().take(usize::from(foot)).enumerate() {
-        frame.render_widget(line, line_at(top + body + row as u16));
-    }
+    let part = |y: u16, height: u16| Rect { y: area.y + y, height, ..area }.intersection(area);
+    frame.render_widget(Text::from(head), part(0, top));
+    frame.render_widget(Text::from_iter(page.lines.iter().skip(first).cloned()), part(top, body));
+    frame.render_widget(Text::from_iter(footer(state, width, more)), part(top + body, foot));
     if let Some((line, column)) = page.cursor
         && (first..first + height).contains(&line)
     {
@@ -106,21 +100,19 @@ fn footer(state: &State, width: usize, more: (bool, bool)) -> [Line<'static>; 2]
         Focus::Send if state.is_settled => "Enter sends",
         Focus::Send => "",
         Focus::Note => "Enter continues",
-        Focus::Field(at) => match &state.entries[at] {
-            Entry::Options(options) if options.are_many => "↑ ↓ and Space choose, Enter continues",
-            Entry::Options(options) if options.other.is_some() => "↑ ↓ and Enter choose, or type another",
-            Entry::Options(_) => "↑ ↓ and Enter choose",
-            Entry::Text(editor) if editor.is_multiline => "Enter starts a line, Tab continues",
-            Entry::Text(_) if state.question.fields[at].kind == Kind::Boolean && state.question.is_dangerous() => {
-                "Type yes or no, then Enter"
-            }
-            Entry::Text(_) if state.question.fields[at].kind == Kind::Boolean => "← yes, → no, or type it; then Enter",
+        Focus::Field(at) => match (&state.question.fields[at], state.question.is_dangerous()) {
+            (Field { kind: Kind::Multichoice, .. }, _) => "↑ ↓ and Space choose, Enter continues",
+            (Field { kind: Kind::Choice, other: true, .. }, _) => "↑ ↓ and Enter choose, or type another",
+            (Field { kind: Kind::Choice, .. }, _) => "↑ ↓ and Enter choose",
+            (Field { kind: Kind::Multiline, .. }, _) => "Enter starts a line, Tab continues",
+            (Field { kind: Kind::Boolean, .. }, true) => "Type yes or no, then Enter",
+            (Field { kind: Kind::Boolean, .. }, false) => "← yes, → no, or type it; then Enter",
             _ => "Enter continues",
         },
     };
     // The field at fault may be out of view.
-    if let Some((field, why)) = &state.problem {
-        let named = field.as_ref().and_then(|id| state.question.fields.iter().find(|field| field.id == *id));
+    if let Some(Problem { field, why }) = &state.problem {
+        let named = state.question.fields.iter().find(|known| Some(&known.id) == field.as_ref());
         let named = named.map(|field| format!("{}: ", field.name())).unwrap_or_default();
         return [Line::styled(fit(&format!("{named}{why}"), width), ALARM), always];
     }
@@ -142,69 +134,40 @@ fn page(state: &State, width: usize) -> Page {
     let agent = question.agent.as_deref().map(|agent| format!("{} in ", visible(agent))).unwrap_or_default();
     let urgent = if question.urgent { ", urgent" } else { "" };
     let (age, left) = (span(question.age_s + state.open_s), span(question.left_s.saturating_sub(state.open_s)));
-    page.text(
-        "",
-        &format!("{}  {age} ago, {left} left{urgent}, from {agent}{}", question.question, visible(&question.worktree)),
-        DIM,
-    );
+    let (id, worktree) = (&question.question, visible(&question.worktree));
+    page.text("", &format!("{id}  {age} ago, {left} left{urgent}, from {agent}{worktree}"), DIM);
     if question.title.chars().count() > width {
         page.text("", &visible(&question.title), BOLD);
     }
-    for line in escaped(&question.message).lines() {
-        page.text("│ ", line, Style::new());
-    }
+    page.text("│ ", &question.message, Style::new());
     question.attachments.iter().for_each(|attachment| page.attachment(attachment));
-    let complaint = |at: Option<&Field>| {
-        let (field, why) = state.problem.as_ref()?;
-        (field.as_ref() == at.map(|field| &field.id)).then(|| why.clone())
-    };
-    for (at, field) in question.fields.iter().enumerate().filter(|(at, _)| state.is_asked(*at)) {
-        page.lines.push(Line::default());
-        let begin = page.lines.len();
+    let is_at = |problem: &Problem, field: &Field| problem.field.as_ref() == Some(&field.id);
+    let asked = || question.fields.iter().enumerate().filter(|(at, _)| state.is_asked(*at));
+    for (at, field) in asked() {
         let has_focus = state.focus == Focus::Field(at);
-        page.name(field, has_focus);
-        match &state.entries[at] {
-            Entry::Nothing => {}
-            Entry::Text(editor) => {
-                let is_choice = field.kind == Kind::Boolean && !question.is_dangerous();
-                let word = yes_or_no(editor.text());
-                if is_choice {
-                    let mark = |on: bool| if word == Some(on) { "(•)" } else { "( )" };
-                    page.lines.push(Line::raw(format!("  {} yes   {} no", mark(true), mark(false))));
-                }
-                // A word that is neither yes nor no is shown as typed.
-                if !is_choice || (word.is_none() && !editor.text().is_empty()) {
-                    page.editor(editor, has_focus);
-                }
+        page.element(has_focus, |page| {
+            page.field(state, field, &state.entries[at], has_focus);
+            if let Some(problem) = state.problem.as_ref().filter(|problem| is_at(problem, field)) {
+                page.text("  ", &problem.why, ALARM);
             }
-            Entry::Options(options) => page.options(field, options, has_focus),
-        }
-        if let Some(why) = complaint(Some(field)) {
-            page.text("  ", &why, ALARM);
-        }
-        if has_focus {
-            page.focus = begin..page.lines.len();
-        }
+        });
     }
-    page.lines.push(Line::default());
-    let begin = page.lines.len();
     let has_focus = state.focus == Focus::Note;
-    page.lines.push(Line::styled(format!("{}Note (optional)", marker(has_focus)), if has_focus { BOLD } else { DIM }));
-    if has_focus || !state.note.text().is_empty() {
-        page.editor(&state.note, has_focus);
-    }
-    if has_focus {
-        page.focus = begin..page.lines.len();
-    }
-    page.lines.push(Line::default());
-    let at_fault =
-        |id: &String| question.fields.iter().enumerate().any(|(at, field)| field.id == *id && state.is_asked(at));
-    if let Some((field, why)) = &state.problem
-        && !field.as_ref().is_some_and(at_fault)
-    {
-        page.text("", why, ALARM);
-    }
-    page.send(state);
+    page.element(has_focus, |page| {
+        let style = if has_focus { BOLD } else { DIM };
+        page.lines.push(Line::styled(format!("{}Note (optional)", marker(has_focus)), style));
+        if has_focus || !state.note.text().is_empty() {
+            page.editor(&state.note, has_focus);
+        }
+    });
+    page.element(state.focus == Focus::Send, |page| {
+        let is_shown = |problem: &&Problem| asked().any(|(_, field)| is_at(problem, field));
+        if let Some(problem) = state.problem.as_ref().filter(|problem| !is_shown(problem)) {
+            page.text("", &problem.why, ALARM);
+        }
+        let asked: Vec<&Field> = asked().map(|(_, field)| field).filter(|field| field.kind != Kind::Note).collect();
+        page.send(state, &asked);
+    });
     page
 }
 
@@ -220,18 +183,24 @@ impl Page {
         first.max((row + 1).saturating_sub(height))
     }
 
-    /// Renders the Send button and, if it has the focus, the whole answer.
-    fn send(&mut self, state: &State) {
-        let has_focus = state.focus == Focus::Send;
+    /// Renders an element that can have the focus, below an empty line.
+    fn element(&mut self, has_focus: bool, render: impl FnOnce(&mut Page)) {
+        self.lines.push(Line::default());
         let begin = self.lines.len();
+        render(self);
+        if has_focus {
+            self.focus = begin..self.lines.len();
+        }
+    }
+
+    /// Renders the Send button and, if it has the focus, the whole answer.
+    fn send(&mut self, state: &State, asked: &[&Field]) {
+        let has_focus = state.focus == Focus::Send;
         let values = state.values();
         let shown = |field: &Field| {
             values.get(&field.id).map_or_else(|| "nothing".to_owned(), |value| visible(&label(field, value)))
         };
-        let fields = state.question.fields.iter().enumerate();
-        let asked = fields.filter(|(at, field)| state.is_asked(*at) && field.kind != Kind::Note);
-        let asked: Vec<&Field> = asked.map(|(_, field)| field).collect();
-        let label = match asked.as_slice() {
+        let label = match asked {
             _ if !has_focus => "Send".to_owned(),
             [only] => format!("Send: {}", shown(only)),
             several => {
@@ -245,22 +214,18 @@ impl Page {
         };
         let style = if has_focus { BOLD.add_modifier(Modifier::REVERSED) } else { Style::new() };
         let label = fit(&label, self.width.saturating_sub(6));
+        self.row = self.row.or(has_focus.then_some(self.lines.len()));
         self.lines.push(Line::from(vec![Span::raw(marker(has_focus)), Span::styled(format!("[ {label} ]"), style)]));
-        if has_focus {
-            self.focus = begin..self.lines.len();
-            self.row = Some(self.lines.len() - 1);
-        }
     }
 
     /// Renders a text in lines that fit, each with the same prefix.
     fn text(&mut self, mark: &'static str, text: &str, style: Style) {
-        let room = self.width.saturating_sub(mark.width()).max(1);
-        for line in wrap(text, room) {
+        for line in lines(text, self.width.saturating_sub(mark.width())) {
             self.lines.push(Line::from(vec![Span::styled(mark, DIM), Span::styled(line, style)]));
         }
     }
 
-    fn name(&mut self, field: &Field, has_focus: bool) {
+    fn field(&mut self, state: &State, field: &Field, entry: &Entry, has_focus: bool) {
         let required = if field.required && field.kind != Kind::Boolean { " *" } else { "" };
         let hint = match field.kind {
             Kind::Date => " (YYYY-MM-DD)",
@@ -270,32 +235,43 @@ impl Page {
         };
         let name = format!("{}{required}{hint}", visible(field.name()));
         self.text(marker(has_focus), &name, if has_focus { BOLD } else { Style::new() });
-        for line in escaped(&field.help).lines() {
-            self.text("  ", line, DIM);
+        self.text("  ", &field.help, DIM);
+        match field.kind {
+            Kind::Note => {}
+            Kind::Choice | Kind::Multichoice => self.options(field, entry, has_focus),
+            Kind::Boolean if !state.question.is_dangerous() => {
+                let word = yes_or_no(entry.text.text());
+                let mark = |on: bool| if word == Some(on) { "(•)" } else { "( )" };
+                self.lines.push(Line::raw(format!("  {} yes   {} no", mark(true), mark(false))));
+                // A word that is neither yes nor no is shown as typed.
+                if word.is_none() && !entry.text.text().is_empty() {
+                    self.editor(&entry.text, has_focus);
+                }
+            }
+            _ => self.editor(&entry.text, has_focus),
         }
     }
 
-    fn options(&mut self, field: &Field, options: &Options, has_focus: bool) {
-        let marks = if options.are_many { ["[ ]", "[x]"] } else { ["( )", "(•)"] };
-        let row_style = |row: usize| if has_focus && options.row == row { BOLD } else { Style::new() };
-        for (row, (option, chosen)) in field.options.iter().zip(&options.chosen).enumerate() {
-            let at = if has_focus && options.row == row { "›" } else { " " };
-            if has_focus && options.row == row {
+    fn options(&mut self, field: &Field, entry: &Entry, has_focus: bool) {
+        let marks = if field.kind == Kind::Multichoice { ["[ ]", "[x]"] } else { ["( )", "(•)"] };
+        let other = field.other.then_some("another:");
+        let names = field.options.iter().map(Choice::name).chain(other);
+        for (row, name) in names.enumerate() {
+            let (option, is_here) = (field.options.get(row), has_focus && entry.row == row);
+            let is_chosen = match option {
+                Some(option) => entry.chosen.contains(&option.id),
+                None => !entry.text.text().trim().is_empty(),
+            };
+            if is_here && option.is_some() {
                 self.row = Some(self.lines.len());
             }
-            let line = format!("{at} {} {}", marks[usize::from(*chosen)], visible(option.name()));
-            self.text("", &line, row_style(row));
-            for line in escaped(&option.help).lines() {
-                self.text("      ", line, DIM);
-            }
-        }
-        if let Some(other) = &options.other {
-            let row = options.chosen.len();
-            let at = if has_focus && options.row == row { "›" } else { " " };
-            let mark = marks[usize::from(!other.text().trim().is_empty())];
-            self.lines.push(Line::styled(format!("{at} {mark} another:"), row_style(row)));
-            if !other.text().is_empty() || (has_focus && options.row == row) {
-                self.editor(other, has_focus && options.row == row);
+            let (at, mark) = (if is_here { "›" } else { " " }, marks[usize::from(is_chosen)]);
+            let style = if is_here { BOLD } else { Style::new() };
+            self.text("", &format!("{at} {mark} {}", visible(name)), style);
+            match option {
+                Some(option) => self.text("      ", &option.help, DIM),
+                None if is_here || !entry.text.text().is_empty() => self.editor(&entry.text, is_here),
+                None => {}
             }
         }
     }
@@ -315,19 +291,16 @@ impl Page {
 
     fn attachment(&mut self, attachment: &Attachment) {
         self.lines.push(Line::default());
+        let file = attachment.file.as_ref().map(|file| format!(": {}", visible(file))).unwrap_or_default();
         let (label, kind) = (visible(&attachment.label), visible(&attachment.kind));
-        if let Some(file) = &attachment.file {
-            self.text("", &format!("{kind}: {label}: {}", visible(file)), DIM);
-        } else {
-            self.text("", &format!("{kind}: {label}"), DIM);
-            for line in escaped(&attachment.text).lines() {
-                let style = match (&*attachment.kind, line.as_bytes().first()) {
-                    ("diff", Some(b'+')) => Style::new().fg(Color::Green),
-                    ("diff", Some(b'-')) => Style::new().fg(Color::Red),
-                    _ => Style::new(),
-                };
-                self.text("│ ", line, style);
-            }
+        self.text("", &format!("{kind}: {label}{file}"), DIM);
+        for line in attachment.text.lines().filter(|_| attachment.file.is_none()) {
+            let style = match (&*attachment.kind, line.as_bytes().first()) {
+                ("diff", Some(b'+')) => Style::new().fg(Color::Green),
+                ("diff", Some(b'-')) => Style::new().fg(Color::Red),
+                _ => Style::new(),
+            };
+            self.text("│ ", line, style);
         }
     }
 }

@@ -114,13 +114,14 @@ impl Question {
 }
 
 impl Field {
-    /// Returns the label of the field.
+    /// Returns the label, or else the id.
     pub(crate) fn name(&self) -> &str {
         if self.label.is_empty() { &self.id } else { &self.label }
     }
 }
 
 impl Choice {
+    /// Returns the label, or else the id.
     pub(crate) fn name(&self) -> &str {
         if self.label.is_empty() { &self.id } else { &self.label }
     }

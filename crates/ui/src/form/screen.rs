@@ -4,14 +4,12 @@ use std::io;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use ratatui::crossterm::event;
-
-use super::draft::Draft;
+use super::draft::{Draft, Problem};
 use super::draw::draw;
 use super::question::Question;
 use super::state::{State, Step};
-use super::{Answer, Outcome, Questioner, Refusal};
-use crate::terminal::{ENDING, Readiness, Screen, flag_of, read_key, wait_for_keys};
+use super::{Outcome, Questioner, Refusal};
+use crate::terminal::{ENDING, Readiness, Screen, discard_keys, flag_of, read_key, wait_for_keys};
 
 /// Interval at which the form checks whether the question was closed elsewhere. Keys closer together than this count as
 /// pasted, and send nothing.
@@ -29,7 +27,7 @@ pub fn fill(question: Question, note: &str, draft: &Draft, questioner: &mut dyn 
     state.takes_keys = false;
     screen.terminal.draw(|frame| draw(frame, &state))?;
     // Keys typed before the question was visible are discarded. Hints for keys appear only once those keys work.
-    let _ = rustix::termios::tcflush(io::stdin(), rustix::termios::QueueSelector::IFlush);
+    discard_keys();
     state.takes_keys = true;
     screen.terminal.draw(|frame| draw(frame, &state))?;
     loop {
@@ -47,8 +45,7 @@ pub fn fill(question: Question, note: &str, draft: &Draft, questioner: &mut dyn 
         }
         match wait_for_keys(LOOK)? {
             Readiness::Gone => return Ok(Outcome::Left { draft: state.draft() }),
-            // A change of the terminal's size is an event too.
-            _ if event::poll(Duration::ZERO)? => {}
+            Readiness::Part => continue,
             Readiness::Nothing => {
                 if !state.is_settled {
                     state.is_settled = true;
@@ -56,11 +53,7 @@ pub fn fill(question: Question, note: &str, draft: &Draft, questioner: &mut dyn 
                 }
                 continue;
             }
-            // Events that crossterm has not read yet arrive with the next key.
-            Readiness::Keys => {
-                std::thread::sleep(LOOK);
-                continue;
-            }
+            Readiness::Event => {}
         }
         questioner.typed();
         // All pending keys are handled before the form is drawn again, so that fast typing does not lag.
@@ -69,28 +62,16 @@ pub fn fill(question: Question, note: &str, draft: &Draft, questioner: &mut dyn 
                 Step::Stay => {}
                 // Keys typed later belong to the shell.
                 Step::Leave => return Ok(Outcome::Left { draft: state.draft() }),
-                Step::Give(answer) => {
-                    if let Some(outcome) = give(&answer, &mut state, questioner) {
-                        return Ok(outcome);
-                    }
-                }
+                Step::Give(answer) => match questioner.give(&answer) {
+                    Ok(()) => return Ok(Outcome::Given),
+                    Err(Refusal::Closed { why }) => return Ok(Outcome::Closed { why, typed: state.typed() }),
+                    Err(Refusal::Again { field, why }) => state.refuse(Problem { field, why }),
+                },
             }
-            if matches!(wait_for_keys(Duration::ZERO)?, Readiness::Gone) || !event::poll(Duration::ZERO)? {
+            if !matches!(wait_for_keys(Duration::ZERO)?, Readiness::Event) {
                 break;
             }
         }
         screen.terminal.draw(|frame| draw(frame, &state))?;
-    }
-}
-
-/// Submits an answer. Returns `None` if the form stays open.
-fn give(answer: &Answer, state: &mut State, questioner: &mut dyn Questioner) -> Option<Outcome> {
-    match questioner.give(answer) {
-        Ok(()) => Some(Outcome::Given),
-        Err(Refusal::Closed { why }) => Some(Outcome::Closed { why, typed: state.typed() }),
-        Err(Refusal::Again { field, why }) => {
-            state.refuse(field, why);
-            None
-        }
     }
 }

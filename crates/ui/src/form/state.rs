@@ -5,7 +5,7 @@ use std::cell::Cell;
 use serde_json::{Map, Value};
 
 use super::Answer;
-use super::draft::{Draft, FieldDraft, typed, values, yes_or_no};
+use super::draft::{Draft, FieldDraft, Problem, typed, values, yes_or_no};
 use super::question::{Field, Kind, Question};
 use crate::editor::Editor;
 use crate::terminal::Key;
@@ -19,41 +19,34 @@ pub(super) enum Step {
 }
 
 /// Element that receives keys.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) enum Focus {
     Field(usize),
     Note,
+    #[default]
     Send,
 }
 
 /// Contents of a field.
 #[derive(Debug, Clone)]
-pub(super) enum Entry {
-    /// A read-only field.
-    Nothing,
-    /// A text, a number, a date, or the word yes or no.
-    Text(Editor),
-    Options(Options),
-}
-
-/// Options chosen by rows. The last row takes free text if the field allows it.
-#[derive(Debug, Clone, Default)]
-pub(super) struct Options {
+pub(super) struct Entry {
+    /// A text, a number, a date, or the word yes or no. Of options: the free text, which the last row takes.
+    pub(super) text: Editor,
+    /// The ids of the chosen options.
+    pub(super) chosen: Vec<String>,
+    /// The row of the options under the cursor.
     pub(super) row: usize,
-    pub(super) chosen: Vec<bool>,
-    pub(super) other: Option<Editor>,
-    pub(super) are_many: bool,
 }
 
 /// A form being filled in.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct State {
     pub(super) question: Question,
     pub(super) entries: Vec<Entry>,
     pub(super) note: Editor,
     pub(super) focus: Focus,
-    /// Reason why the last answer was rejected, with the field if one is at fault.
-    pub(super) problem: Option<(Option<String>, String)>,
+    /// Reason why the last answer was rejected.
+    pub(super) problem: Option<Problem>,
     /// True if the next Ctrl-D declines the question.
     pub(super) warns_of_refusal: bool,
     /// First visible line, if the person scrolled. Otherwise the focused element is kept visible.
@@ -74,43 +67,25 @@ impl State {
     /// Creates a form at its top, with the person's earlier draft and a note.
     pub(super) fn new(question: Question, note: &str, draft: &Draft) -> State {
         let entries = question.fields.iter().map(|field| {
-            let mut entry = entry(&question, field);
-            if let Some(left) = draft.fields.get(&field.id).filter(|_| question.is_kept(field)) {
-                entry.restore(field, left);
-            }
-            entry
+            let left = draft.fields.get(&field.id).filter(|_| question.is_kept(field)).cloned();
+            Entry::new(field, left.unwrap_or_else(|| FieldDraft::from_default(&question, field)))
         });
-        let entries: Vec<Entry> = entries.collect();
         let note = if note.is_empty() { draft.note.as_deref().unwrap_or_default() } else { note };
-        let (note, focus) = (Editor::new(note, false), Focus::Send);
-        let (scroll, shown) = (Some(0), Cell::default());
-        let mut state = State {
-            question,
-            entries,
-            note,
-            focus,
-            problem: None,
-            warns_of_refusal: false,
-            scroll,
-            shown,
-            takes_keys: true,
-            is_settled: false,
-            is_ready: Cell::new(false),
-            open_s: 0,
-        };
+        let (entries, note) = (entries.collect(), Editor::new(note, false));
+        let mut state = State { entries, note, question, scroll: Some(0), takes_keys: true, ..State::default() };
         state.focus = state.stops()[0];
         state
     }
 
     /// Shows why the answer was rejected, at the field if one is named.
-    pub(super) fn refuse(&mut self, field: Option<String>, why: String) {
-        if let Some(at) = self.question.fields.iter().position(|known| Some(&known.id) == field.as_ref())
+    pub(super) fn refuse(&mut self, problem: Problem) {
+        if let Some(at) = self.question.fields.iter().position(|known| Some(&known.id) == problem.field.as_ref())
             && self.is_asked(at)
         {
             self.focus = Focus::Field(at);
         }
         self.scroll = None;
-        self.problem = Some((field, why));
+        self.problem = Some(problem);
     }
 
     pub(super) fn press(&mut self, key: Key) -> Step {
@@ -160,7 +135,7 @@ impl State {
                 key => edit(&mut self.note, key),
             },
             Focus::Field(at) if self.question.fields[at].kind == Kind::Boolean => self.press_boolean(at, key),
-            Focus::Field(at) => self.entries[at].press(key),
+            Focus::Field(at) => self.entries[at].press(&self.question.fields[at], key),
         };
         is_corrected |= self.values() != before;
         // The error stays visible until the contents change.
@@ -177,8 +152,8 @@ impl State {
 
     /// Handles a key in a yes-or-no field. The word must be complete. Arrow keys write it, unless the question is dangerous.
     fn press_boolean(&mut self, at: usize, key: Key) -> Movement {
-        let (is_dangerous, is_required) = (self.question.is_dangerous(), self.question.fields[at].required);
-        let Entry::Text(editor) = &mut self.entries[at] else { return Movement::Stay };
+        let (is_dangerous, field) = (self.question.is_dangerous(), &self.question.fields[at]);
+        let editor = &mut self.entries[at].text;
         let is_whole = yes_or_no(editor.text()).is_some();
         match key {
             Key::Left if !is_dangerous => *editor = Editor::new("yes", false),
@@ -187,9 +162,10 @@ impl State {
             Key::Char(c) if !is_dangerous && is_whole && c.is_alphabetic() => {
                 *editor = Editor::new(c.encode_utf8(&mut [0; 4]), false);
             }
-            Key::Enter if is_whole || (editor.text().is_empty() && !is_required) => return Movement::Done,
+            Key::Enter if is_whole || (editor.text().is_empty() && !field.required) => return Movement::Done,
             Key::Enter => {
-                self.problem = Some((Some(self.question.fields[at].id.clone()), "type yes or no in full".to_owned()));
+                let why = "type yes or no in full".to_owned();
+                self.problem = Some(Problem { field: Some(field.id.clone()), why });
             }
             key => return edit(editor, key),
         }
@@ -198,9 +174,8 @@ impl State {
 
     /// Returns the focusable elements from top to bottom.
     fn stops(&self) -> Vec<Focus> {
-        let fields =
-            (0..self.entries.len()).filter(|&at| self.is_asked(at) && !matches!(self.entries[at], Entry::Nothing));
-        fields.map(Focus::Field).chain([Focus::Note, Focus::Send]).collect()
+        let is_stop = |at: &usize| self.is_asked(*at) && self.question.fields[*at].kind != Kind::Note;
+        (0..self.entries.len()).filter(is_stop).map(Focus::Field).chain([Focus::Note, Focus::Send]).collect()
     }
 
     fn step(&mut self, by: isize) {
@@ -230,7 +205,7 @@ impl State {
 
     fn contents(&self) -> Draft {
         let fields = self.question.fields.iter().zip(&self.entries);
-        let fields = fields.filter_map(|(field, entry)| Some((field.id.clone(), entry.draft(field)?)));
+        let fields = fields.map(|(field, entry)| (field.id.clone(), entry.draft(field)));
         Draft { fields: fields.collect(), note: self.noted() }
     }
 
@@ -241,12 +216,11 @@ impl State {
 
     /// Returns the changed contents, to restore when the form is opened again; `None` if nothing changed.
     pub(super) fn draft(&self) -> Option<Draft> {
-        let fields = self.question.fields.iter().zip(&self.entries).filter(|(field, _)| self.question.is_kept(field));
-        let changed = fields.filter_map(|(field, now)| {
-            let left = now.draft(field);
-            (left != entry(&self.question, field).draft(field)).then(|| Some((field.id.clone(), left?))).flatten()
-        });
-        let draft = Draft { fields: changed.collect(), note: self.noted() };
+        let untouched = State::new(self.question.clone(), "", &Draft::default()).contents();
+        let fields = &self.question.fields;
+        let is_kept = |id: &String| fields.iter().any(|field| field.id == *id && self.question.is_kept(field));
+        let mut draft = self.contents();
+        draft.fields.retain(|id, now| is_kept(id) && untouched.fields.get(id) != Some(now));
         (draft != Draft::default()).then_some(draft)
     }
 
@@ -266,116 +240,60 @@ enum Movement {
 }
 
 impl Entry {
-    fn press(&mut self, key: Key) -> Movement {
-        match self {
-            Entry::Nothing => Movement::On,
-            Entry::Text(editor) if key == Key::Enter && !editor.is_multiline => Movement::Done,
-            Entry::Text(editor) => edit(editor, key),
-            Entry::Options(options) => options.press(key),
-        }
+    fn new(field: &Field, left: FieldDraft) -> Entry {
+        let chosen = field.options.iter().position(|option| left.chosen.contains(&option.id)).unwrap_or_default();
+        let takes_text = field.options.is_empty() || field.other;
+        let text = if takes_text { left.text.as_str() } else { "" };
+        let row = if text.is_empty() { chosen } else { field.options.len() };
+        Entry { text: Editor::new(text, field.kind == Kind::Multiline), chosen: left.chosen, row }
     }
 
     /// Returns the contents for a draft.
-    fn draft(&self, field: &Field) -> Option<FieldDraft> {
-        match self {
-            Entry::Nothing => None,
-            Entry::Text(editor) => Some(FieldDraft { text: editor.text().to_owned(), ..FieldDraft::default() }),
-            Entry::Options(options) => {
-                let chosen = options.chosen.iter().zip(&field.options).filter(|(chosen, _)| **chosen);
-                let text = options.other.as_ref().map(|other| other.text().to_owned()).unwrap_or_default();
-                Some(FieldDraft { text, chosen: chosen.map(|(_, option)| option.id.clone()).collect() })
-            }
+    fn draft(&self, field: &Field) -> FieldDraft {
+        let ids = field.options.iter().map(|option| option.id.clone());
+        FieldDraft { text: self.text.text().to_owned(), chosen: ids.filter(|id| self.chosen.contains(id)).collect() }
+    }
+
+    fn press(&mut self, field: &Field, key: Key) -> Movement {
+        match field.kind {
+            Kind::Choice | Kind::Multichoice => self.press_options(field, key),
+            Kind::Multiline => edit(&mut self.text, key),
+            _ if key == Key::Enter => Movement::Done,
+            _ => edit(&mut self.text, key),
         }
     }
 
-    fn restore(&mut self, field: &Field, left: &FieldDraft) {
-        match self {
-            Entry::Nothing => {}
-            Entry::Text(editor) => *editor = Editor::new(&left.text, editor.is_multiline),
-            Entry::Options(options) => {
-                options.chosen = field.options.iter().map(|option| left.chosen.contains(&option.id)).collect();
-                options.row = options.chosen.iter().position(|chosen| *chosen).unwrap_or_default();
-                if let Some(other) = &mut options.other {
-                    *other = Editor::new(&left.text, false);
-                    if !left.text.is_empty() {
-                        options.row = options.chosen.len();
-                    }
+    fn press_options(&mut self, field: &Field, key: Key) -> Movement {
+        let are_many = field.kind == Kind::Multichoice;
+        match (key, field.options.get(self.row)) {
+            (Key::Up, _) if self.row == 0 => return Movement::Back,
+            (Key::Down, _) if self.row + 1 >= field.options.len() + usize::from(field.other) => return Movement::On,
+            (Key::Up, _) => self.row -= 1,
+            (Key::Down, _) => self.row += 1,
+            (Key::Char(' '), Some(option)) if are_many => match self.chosen.iter().position(|id| *id == option.id) {
+                Some(at) => drop(self.chosen.remove(at)),
+                None => self.chosen.push(option.id.clone()),
+            },
+            (Key::Char(' '), Some(_)) => {}
+            (Key::Enter, option) => {
+                if let Some(option) = option.filter(|_| !are_many) {
+                    (self.chosen, self.text) = (vec![option.id.clone()], Editor::default());
                 }
-            }
-        }
-    }
-}
-
-impl Options {
-    fn rows(&self) -> usize {
-        self.chosen.len() + usize::from(self.other.is_some())
-    }
-
-    fn press(&mut self, key: Key) -> Movement {
-        match key {
-            Key::Up if self.row == 0 => return Movement::Back,
-            Key::Down if self.row + 1 == self.rows() => return Movement::On,
-            Key::Up => self.row -= 1,
-            Key::Down => self.row += 1,
-            key if self.row == self.chosen.len() => return self.press_other(key),
-            Key::Char(' ') if self.are_many => self.choose(false),
-            Key::Char(' ') => {}
-            Key::Enter if self.are_many => return Movement::Done,
-            Key::Enter => {
-                self.choose(true);
                 return Movement::Done;
             }
-            // Characters typed on the list go into the free text.
-            Key::Char(_) | Key::Paste(_) if self.other.is_some() => {
-                self.row = self.chosen.len();
-                return self.press_other(key);
+            // Characters typed on the options go into the free text.
+            (key, option) if field.other && (option.is_none() || matches!(key, Key::Char(_) | Key::Paste(_))) => {
+                self.row = field.options.len();
+                let moved = edit(&mut self.text, key);
+                if !are_many && !self.text.text().trim().is_empty() {
+                    self.chosen.clear();
+                }
+                return moved;
             }
             _ => {}
         }
         Movement::Stay
     }
-
-    fn press_other(&mut self, key: Key) -> Movement {
-        let Some(editor) = &mut self.other else { return Movement::Stay };
-        if key == Key::Enter {
-            return Movement::Done;
-        }
-        let moved = edit(editor, key);
-        if !self.are_many && !editor.text().trim().is_empty() {
-            self.chosen.fill(false);
-        }
-        moved
-    }
-
-    /// Chooses the row under the cursor. If several may be chosen, toggles it unless `on`.
-    fn choose(&mut self, on: bool) {
-        let row = self.row;
-        if !self.are_many {
-            self.chosen.fill(false);
-            if let (true, Some(editor)) = (row < self.chosen.len(), &mut self.other) {
-                *editor = Editor::default();
-            }
-        }
-        if let Some(chosen) = self.chosen.get_mut(row) {
-            *chosen = on || !*chosen || !self.are_many;
-        }
-    }
-}
-
-/// Creates the entry of a field with its default.
-fn entry(question: &Question, field: &Field) -> Entry {
-    let mut entry = match field.kind {
-        Kind::Note => Entry::Nothing,
-        Kind::Choice | Kind::Multichoice => Entry::Options(Options {
-            row: 0,
-            chosen: vec![false; field.options.len()],
-            other: field.other.then(Editor::default),
-            are_many: field.kind == Kind::Multichoice,
-        }),
-        kind => Entry::Text(Editor::new("", kind == Kind::Multiline)),
-    };
-    entry.restore(field, &FieldDraft::from_default(question, field));
-    entry
 }
 
 /// True if a key may change the contents.

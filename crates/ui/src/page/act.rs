@@ -13,7 +13,7 @@ use super::Site;
 use super::admission::Refusal;
 use super::daemon::Daemon;
 use super::form;
-use super::response::{Answer, html, refused, see};
+use super::response::{Answer, Content, content, html, refused, see};
 use super::route::Route;
 use super::show::{self, Loaded};
 use super::write;
@@ -70,58 +70,58 @@ pub(super) async fn post(site: Arc<Site>, body: &[u8]) -> Answer {
 }
 
 /// The page after an answer that was not stored.
-type Unsent = Box<(StatusCode, Loaded)>;
+type Unsent = (StatusCode, Loaded);
 
-fn failed(why: &dyn Display) -> Unsent {
-    Box::new((StatusCode::BAD_GATEWAY, Loaded::Problem(format!("Not sent: {why}"))))
+fn failed(why: impl Display) -> Unsent {
+    (StatusCode::BAD_GATEWAY, Loaded::Problem(format!("Not sent: {why}")))
 }
 
 async fn answer(site: Arc<Site>, id: String, declines: bool, pairs: Vec<(String, String)>) -> Answer {
-    let route = Route::Question(id.clone());
+    let route = Route::Row(Room::Questions, id.clone());
     let own = site.clone();
     let sending = tokio::task::spawn_blocking(move || send(&own, &id, declines, &pairs));
-    match sending.await.unwrap_or_else(|error| Err(failed(&error))) {
-        Ok(()) => see(&route.url(), None),
-        Err(unsent) => html(unsent.0, show::document(&site, &route, &unsent.1)),
+    match sending.await.unwrap_or_else(|error| Some(failed(error))) {
+        None => see(&route.url(), None),
+        Some((status, loaded)) => html(status, show::document(&site, &route, &loaded)),
     }
 }
 
-/// Sends an answer. Blocks.
-///
-/// # Errors
-/// The page to show if the answer was not stored.
-fn send(site: &Site, id: &str, declines: bool, pairs: &[(String, String)]) -> Result<(), Unsent> {
+/// Sends an answer. Returns the page to show if it was not stored. Blocks.
+fn send(site: &Site, id: &str, declines: bool, pairs: &[(String, String)]) -> Option<Unsent> {
     let daemon = &site.daemon;
-    let value = daemon.question(id).map_err(|error| failed(&error))?;
-    let question = Question::deserialize(&value).map_err(|error| failed(&error))?;
-    let draft = form::posted(&question, pairs);
-    let mut params = json!({"question": id, "note": draft.note, "via": "page", "decline": declines});
-    let rejected = |problem: Problem| {
-        let loaded = Loaded::Rejected(value.clone(), draft.clone(), problem);
-        Box::new((StatusCode::UNPROCESSABLE_ENTITY, loaded))
+    let asked = daemon.question(id).map_err(|error| error.to_string());
+    let read = |value: &Value| Question::deserialize(value).map_err(|error| error.to_string());
+    let (value, question) = match asked.and_then(|value| read(&value).map(|question| (value, question))) {
+        Ok(asked) => asked,
+        Err(why) => return Some(failed(why)),
     };
+    let draft = form::posted(&question, pairs);
     let closed = |now: Value, why: &str| {
         tell(site, late(why, &question, &draft));
-        Box::new((StatusCode::CONFLICT, Loaded::Question(now)))
+        Some((StatusCode::CONFLICT, Loaded::Question(now, None)))
     };
     if value["open"] != true {
         let why = format!("the question is {} already", value["status"].as_str().unwrap_or("closed"));
-        return Err(closed(value.clone(), &why));
+        return closed(value, &why);
     }
-    if !declines {
-        params["values"] = values(&question, &draft).map_err(rejected)?.into();
-    }
-    daemon.answer(id, &params).map(drop).map_err(|error| {
-        let (message, data) = match error {
-            ControlError::Refused { message, data, .. } => (message, data.unwrap_or_default()),
-            error => (error.to_string(), Box::default()),
-        };
-        if data["reason"] == "closed" {
-            return closed(daemon.question(id).unwrap_or_default(), &message);
+    let mut params = json!({"question": id, "note": draft.note, "via": "page", "decline": declines});
+    let problem = match values(&question, &draft) {
+        Err(problem) if !declines => problem,
+        values => {
+            params["values"] = values.unwrap_or_default().into();
+            let (message, data) = match daemon.answer(id, &params) {
+                Ok(_) => return None,
+                Err(ControlError::Refused { message, data, .. }) => (message, data.unwrap_or_default()),
+                Err(error) => (error.to_string(), Box::default()),
+            };
+            if data["reason"] == "closed" {
+                return closed(daemon.question(id).unwrap_or_default(), &message);
+            }
+            let why = data["why"].as_str().map_or(message, str::to_owned);
+            Problem { field: data["field"].as_str().map(str::to_owned), why }
         }
-        let why = data["why"].as_str().map_or(message, str::to_owned);
-        rejected(Problem { field: data["field"].as_str().map(str::to_owned), why })
-    })
+    };
+    Some((StatusCode::UNPROCESSABLE_ENTITY, Loaded::Question(value, Some((draft, problem)))))
 }
 
 /// Describes an answer that came too late, with all that was typed.
@@ -136,11 +136,7 @@ async fn write(site: Arc<Site>, pairs: &[(String, String)], back: Route) -> Answ
     let letter = write::posted(pairs);
     let sent = match letter.params() {
         Err(why) => Err(why.to_owned()),
-        Ok(params) => {
-            let daemon = site.daemon.clone();
-            let sending = tokio::task::spawn_blocking(move || daemon.request("mail/write", params));
-            sending.await.map_err(|error| error.to_string()).and_then(|sent| sent.map_err(|error| error.to_string()))
-        }
+        Ok(params) => request(&site, "mail/write", params).await,
     };
     match sent {
         Ok(sent) => {
@@ -148,18 +144,22 @@ async fn write(site: Arc<Site>, pairs: &[(String, String)], back: Route) -> Answ
             see(&back.url(), None)
         }
         Err(why) => {
-            let unsent = Loaded::Unsent(letter, why);
-            html(StatusCode::UNPROCESSABLE_ENTITY, show::document(&site, &back, &unsent))
+            let document = show::document(&site, &back, &Loaded::Unsent(letter, why));
+            html(StatusCode::UNPROCESSABLE_ENTITY, document)
         }
     }
 }
 
 /// Tells others that a person is answering, which delays the expiry. Its failure does not matter.
 async fn claim(site: Arc<Site>, id: String) -> Answer {
+    let _ = request(&site, "ask/claim", json!({"question": id, "via": "page"})).await;
+    content(StatusCode::NO_CONTENT, "text/plain; charset=utf-8", Content::Whole(None))
+}
+
+async fn request(site: &Site, method: &'static str, params: Value) -> Result<Value, String> {
     let daemon = site.daemon.clone();
-    let claiming = move || daemon.request("ask/claim", json!({"question": id, "via": "page"}));
-    let _ = tokio::task::spawn_blocking(claiming).await;
-    super::response::content(StatusCode::NO_CONTENT, "text/plain; charset=utf-8", super::response::Content::Whole(None))
+    let answer = tokio::task::spawn_blocking(move || daemon.request(method, params)).await;
+    answer.map_err(|error| error.to_string())?.map_err(|error| error.to_string())
 }
 
 /// Acts on a row, and shows the outcome.

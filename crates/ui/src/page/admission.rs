@@ -28,16 +28,12 @@ pub(super) struct Gate {
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Admission {
     /// The request may have this address in the folder.
-    Admitted {
-        address: String,
-    },
+    Admitted { address: String },
     /// The one-time link was used now: set this cookie and go to the folder.
-    Exchanged {
-        cookie: String,
-        folder: String,
-    },
+    Exchanged { cookie: String, folder: String },
     /// The browser withheld the cookie because another page led here: let the page itself ask again.
     Again,
+    /// The request gets this page instead.
     Refused(Refusal),
 }
 

@@ -52,25 +52,19 @@ impl Daemon {
 
     /// Follows the rooms until the process ends. Blocks.
     pub(super) fn follow(&self) {
-        let next = |before: &LastState, news: Result<Snapshot, String>| match news {
-            Ok(snapshot) => LastState { snapshot: Arc::new(snapshot), problem: None },
-            Err(problem) => LastState { snapshot: before.snapshot.clone(), problem: Some(problem) },
+        let tell = |news: Result<Snapshot, String>| {
+            self.seen.send_if_modified(|seen| {
+                let before = seen.clone();
+                match news {
+                    Ok(snapshot) => *seen = LastState { snapshot: Arc::new(snapshot), problem: None },
+                    Err(problem) => seen.problem = Some(problem),
+                }
+                let number = |state: &LastState| (state.snapshot.life.clone(), state.snapshot.number);
+                number(&before) != number(seen) || before.problem != seen.problem
+            });
+            true
         };
-        feed::follow(
-            &self.project,
-            &self.hello,
-            |_| Ok(()),
-            |news| {
-                self.seen.send_if_modified(|seen| {
-                    let before = std::mem::take(seen);
-                    *seen = next(&before, news);
-                    let key =
-                        |state: &LastState| (state.snapshot.life.clone(), state.snapshot.number, state.problem.clone());
-                    key(&before) != key(seen)
-                });
-                true
-            },
-        );
+        feed::follow(&self.project, &self.hello, |_| Ok(()), tell);
     }
 
     /// Reports to agents that a person is present while tabs are open.

@@ -5,10 +5,9 @@ use project::dashboard::{
 };
 use project::span;
 
-use super::html::{Html, button, el, hidden, line, link, remark};
+use super::html::{Html, button, el, hidden, key, line, link, post_form, remark};
 use super::route::Route;
-use super::table::{Cell, Kind, key, table};
-use crate::rows::{self, Column, Row, Tone};
+use crate::rows::{self, Cell, Column, Row, Tone};
 
 /// The number of events that the first room shows.
 const EVENTS: usize = 5;
@@ -31,7 +30,8 @@ impl View<'_> {
         &self.snapshot.rooms
     }
 
-    /// Draws the rows of a room that hold a text.
+    /// Draws the rows of a room that hold a text. Roles are written out, because the style shows the rows of a table as cards
+    /// on narrow screens.
     pub(super) fn room(&self, room: Room, find: &str) -> Html {
         if room == Room::Now {
             return self.now_room();
@@ -43,14 +43,28 @@ impl View<'_> {
             return el("p").class("empty").line(empty);
         }
         let has_actions = matches!(room, Room::Sessions | Room::Activity);
-        let heads: Vec<&str> =
-            columns.iter().map(|column| column.title).chain(has_actions.then_some("actions")).collect();
-        let cells = all.iter().take(ROWS).map(|row| {
-            let cells = columns.iter().zip(&row.cells).map(|(column, cell)| self.cell(room, column, row, cell));
-            cells.chain(has_actions.then(|| Cell { kind: Kind::Plain, content: self.actions(room, &row.id) })).collect()
+        let titles = columns.iter().map(|column| column.title).chain(has_actions.then_some("actions"));
+        let heads = titles.map(|title| el("th").attr("role", "columnheader").attr("scope", "col").line(title));
+        let body = all.iter().take(ROWS).map(|row| {
+            let cells = columns.iter().zip(&row.cells).map(|(column, cell)| {
+                let element = match column.is_head {
+                    true => el("th").attr("role", "rowheader").attr("scope", "row"),
+                    false if is_short(column, cell) => el("td").attr("role", "cell").class("short"),
+                    false => el("td").attr("role", "cell"),
+                };
+                element.attr("data-head", column.title).with([self.content(room, column, row, cell)])
+            });
+            let actions = el("td").attr("role", "cell").attr("data-head", "actions");
+            let actions = has_actions.then(|| actions.with([self.actions(room, &row.id)]));
+            el("tr").attr("role", "row").with(cells.chain(actions))
         });
+        let table = el("table").attr("role", "table").with([
+            el("caption").line(caption(room)),
+            el("thead").attr("role", "rowgroup").with([el("tr").attr("role", "row").with(heads)]),
+            el("tbody").attr("role", "rowgroup").with(body),
+        ]);
         let more = (all.len() > ROWS).then(|| el("p").class("help").line(&format!("{ROWS} of {} rows.", all.len())));
-        [table(caption(room), &heads, cells)].into_iter().chain(more).collect()
+        [table].into_iter().chain(more).collect()
     }
 
     /// Draws all cells of a row with their titles; `None` if the row is gone.
@@ -59,28 +73,25 @@ impl View<'_> {
         let columns = rows::columns(room);
         let known = columns.iter().zip(&row.cells).filter(|(column, cell)| !column.is_head && !cell.text.is_empty());
         let fact = |(column, cell): (&Column, &rows::Cell)| {
-            let value = self.cell(room, column, &row, cell).content;
+            let value = self.content(room, column, &row, cell);
             el("div").with([el("dt").line(column.title), el("dd").with([value])])
         };
-        Some(el("dl").class("facts").all(known.map(fact)))
+        Some(el("dl").class("facts").with(known.map(fact)))
     }
 
-    fn cell(&self, room: Room, column: &Column, row: &Row, cell: &rows::Cell) -> Cell {
+    /// Draws the content of a cell: a link to the row's page, the strip of an agent, or a text.
+    fn content(&self, room: Room, column: &Column, row: &Row, cell: &Cell) -> Html {
         if column.is_head {
-            let content = match self.route_to_row(room, &row.id) {
+            return match self.route_to_row(room, &row.id) {
                 Route::Room(_) => line(&cell.text),
                 route => link(&route, &key(room.name(), &row.id), &cell.text),
             };
-            return Cell { kind: Kind::Head, content };
         }
-        let agent = || rows::agent(self.rooms(), &row.id);
-        let is_short = class(cell.tone).is_empty() && column.width < 10;
-        let content = match (room, column.title) {
-            (Room::Agents, rows::STRIP) => agent().map(|agent| strip(&agent.strip)).unwrap_or_default(),
-            _ if is_short => line(&cell.text),
+        match rows::agent(self.rooms(), &row.id) {
+            Some(agent) if (room, column.title) == (Room::Agents, rows::STRIP) => strip(&agent.strip),
+            _ if is_short(column, cell) => line(&cell.text),
             _ => el("span").class(class(cell.tone)).line(&cell.text),
-        };
-        Cell { kind: if is_short { Kind::Short } else { Kind::Plain }, content }
+        }
     }
 
     fn actions(&self, room: Room, id: &str) -> Html {
@@ -92,16 +103,11 @@ impl View<'_> {
 
     /// Returns the route of a row; its room if it has no page.
     fn route_to_row(&self, room: Room, id: &str) -> Route {
-        let id = id.to_owned();
-        match room {
-            Room::Questions => Route::Question(id),
-            Room::Sessions => Route::Session(id),
-            Room::Agents => Route::Agent(id),
-            Room::Mail => match self.rooms().mail.iter().find(|mail| mail.id == id) {
-                Some(mail) => Route::Thread(mail.thread.clone()),
-                None => Route::Room(room),
-            },
-            room => Route::Room(room),
+        let mail = || self.rooms().mail.iter().find(|mail| mail.id == id);
+        let id = if room == Room::Mail { mail().map(|mail| mail.thread.as_str()) } else { Some(id) };
+        match (room, id) {
+            (Room::Questions | Room::Sessions | Room::Agents | Room::Mail, Some(id)) => Route::Row(room, id.to_owned()),
+            _ => Route::Room(room),
         }
     }
 
@@ -112,21 +118,22 @@ impl View<'_> {
 
     fn now_room(&self) -> Html {
         let needs: Vec<Html> = self.rooms().now.iter().take(ROWS).map(|need| self.need(need)).collect();
-        let at_work =
-            self.rooms().agents.iter().filter(|agent| agent.state == AgentState::Working || agent.doing.is_some());
+        let is_at_work = |agent: &&AgentRow| agent.state == AgentState::Working || agent.doing.is_some();
+        let agents = self.rooms().agents.iter().filter(is_at_work).map(|agent| self.working(agent));
         let running = self.rooms().sessions.iter().filter(|session| session.running_since.is_some());
-        let running = running.map(|session| self.running(session));
-        let at_work: Vec<Html> = at_work.map(|agent| self.working(agent)).chain(running).collect();
-        let mut events: Vec<Html> = self.rooms().events.iter().map(|event| self.event(event)).collect();
+        let at_work: Vec<Html> = agents.chain(running.map(|session| self.running(session))).collect();
+        let event =
+            |event: &EventRow| el("li").with([line(&event.text), remark(&format!("{} ago", self.age(event.at)))]);
+        let mut events: Vec<Html> = self.rooms().events.iter().map(event).collect();
         let earlier = events.split_off(EVENTS.min(events.len()));
         let summary = el("summary").line(&format!("{} earlier events", earlier.len()));
         let earlier = match earlier.is_empty() {
             true => Html::default(),
-            false => el("details").id("earlier").with([summary, el("ul").class("lines").all(earlier)]),
+            false => el("details").id("earlier").with([summary, el("ul").class("lines").with(earlier)]),
         };
         let section = |id: &'static str, class: &'static str, title: &str, rows: Vec<Html>, empty: &str| {
             let empty = || el("p").class("empty").line(empty);
-            let content = if rows.is_empty() { empty() } else { el("ul").class(class).all(rows) };
+            let content = if rows.is_empty() { empty() } else { el("ul").class(class).with(rows) };
             el("section").attr("aria-labelledby", id).with([el("h2").id(id).line(title), content])
         };
         [
@@ -150,81 +157,69 @@ impl View<'_> {
             Urgency::Low => ("chip", "to read"),
         };
         let link = link(&self.route_to_row(need.room, &need.id), &key("need", &need.id), &need.text);
-        let action = match session {
-            Some(session) => self.session_actions("need", session),
-            None => Html::default(),
-        };
-        el("li").with([
-            el("span").class(class).line(urgency),
-            el("span").class("what").with([link, remark(&format!("for {}", self.age(need.since)))]),
-            action,
-        ])
+        let actions = session.map(|session| self.session_actions("need", session)).unwrap_or_default();
+        item(class, urgency, [link, remark(&format!("for {}", self.age(need.since)))], actions)
     }
 
     fn working(&self, agent: &AgentRow) -> Html {
         let doing = agent.doing.as_deref().unwrap_or("between two calls");
-        let link = link(&Route::Agent(agent.id.clone()), &key("work", &agent.id), rows::name(agent));
+        let link = link(&Route::Row(Room::Agents, agent.id.clone()), &key("work", &agent.id), rows::name(agent));
         let what = [link, line(" "), el("code").line(doing), remark(&format!("for {}", self.age(agent.since)))];
-        el("li").with([el("span").class("chip working").line("agent"), el("span").class("what").with(what)])
+        item("chip working", "agent", what, Html::default())
     }
 
     fn running(&self, session: &SessionRow) -> Html {
-        let link = link(&Route::Session(session.id.clone()), &key("run", &session.id), &session.name);
+        let link = link(&Route::Row(Room::Sessions, session.id.clone()), &key("run", &session.id), &session.name);
         let number = session.eval.unwrap_or_default();
         let age = self.age(session.running_since.unwrap_or(self.now));
         let what = [link, line(" "), el("code").line(&session.code), remark(&format!("#{number} for {age}"))];
-        el("li").with([
-            el("span").class("chip working").line("session"),
-            el("span").class("what").with(what),
-            self.session_actions("work", session),
-        ])
-    }
-
-    fn event(&self, event: &EventRow) -> Html {
-        el("li").with([line(&event.text), remark(&format!("{} ago", self.age(event.at)))])
+        item("chip working", "session", what, self.session_actions("work", session))
     }
 
     /// Draws the buttons of a session. A stop takes two steps, because it loses the session's state.
     pub(super) fn session_actions(&self, prefix: &str, session: &SessionRow) -> Html {
-        let Some(token) = self.form_token else { return Html::default() };
         if session.is_server {
             return Html::default();
         }
         let act = |action: &'static str, title: String, class: &'static str| {
             button(action).id(&format!("{}-{action}", key(prefix, &session.id))).class(class).line(&title)
         };
-        let eval = session.eval.map(|eval| hidden("eval", &eval.to_string())).unwrap_or_default();
-        let interrupt = match session.running_since {
-            Some(_) => act("interrupt", format!("Interrupt {}", session.name), "small"),
-            None => Html::default(),
-        };
-        let stop = el("details").id(&format!("{}-more", key(prefix, &session.id))).with([
-            el("summary").line(&format!("End {}…", session.name)),
-            act("restart", format!("Restart {} and lose its state", session.name), "small danger"),
-            act("stop", format!("Stop {} and lose its state", session.name), "small danger"),
+        let name = &session.name;
+        let interrupt = session.running_since.map(|_| act("interrupt", format!("Interrupt {name}"), "small"));
+        let end = el("details").id(&format!("{}-more", key(prefix, &session.id))).with([
+            el("summary").line(&format!("End {name}…")),
+            act("restart", format!("Restart {name} and lose its state"), "small danger"),
+            act("stop", format!("Stop {name} and lose its state"), "small danger"),
         ]);
-        el("form").class("actions").attr("method", "post").route("action", &Route::Act).with([
-            hidden("token", token),
-            hidden("session", &session.id),
-            hidden("back", &self.here.url()),
-            eval,
-            interrupt,
-            stop,
-        ])
+        let eval = session.eval.map(|eval| hidden("eval", &eval.to_string()));
+        let fields = [Some(hidden("session", &session.id)), eval, interrupt, Some(end)];
+        self.action_form(fields.into_iter().flatten())
     }
 
     /// Draws the button that cancels an open call.
     fn call_actions(&self, call: &CallRow) -> Html {
-        let Some(token) = self.form_token.filter(|_| call.outcome.is_none()) else { return Html::default() };
-        let id = key("cancel", &rows::call_id(call));
-        el("form").class("actions").attr("method", "post").route("action", &Route::Act).with([
-            hidden("token", token),
+        if call.outcome.is_some() {
+            return Html::default();
+        }
+        let cancel = button("cancel").id(&key("cancel", &rows::call_id(call))).class("small");
+        self.action_form([
             hidden("number", &call.number.to_string()),
             hidden("started", &call.started.to_string()),
-            hidden("back", &self.here.url()),
-            button("cancel").id(&id).class("small").line(&format!("Cancel {}", call.tool)),
+            cancel.line(&format!("Cancel {}", call.tool)),
         ])
     }
+
+    /// Draws the form of a row, if the person may act.
+    fn action_form(&self, fields: impl IntoIterator<Item = Html>) -> Html {
+        let Some(token) = self.form_token else { return Html::default() };
+        let own = [hidden("token", token), hidden("back", &self.here.url())];
+        post_form().class("actions").with(own.into_iter().chain(fields))
+    }
+}
+
+/// Draws a line of the first room: its kind, what it is, and what can be done.
+fn item(class: &'static str, kind: &str, what: impl IntoIterator<Item = Html>, actions: Html) -> Html {
+    el("li").with([el("span").class(class).line(kind), el("span").class("what").with(what), actions])
 }
 
 /// Returns the caption of a room's table.
@@ -247,6 +242,11 @@ fn is_alive(session: &SessionRow) -> bool {
     !matches!(session.state.as_str(), "exited" | "crashed" | "stopped" | "killed")
 }
 
+/// Returns true for a few words that stay on one line.
+fn is_short(column: &Column, cell: &Cell) -> bool {
+    class(cell.tone).is_empty() && column.width < 10
+}
+
 /// Returns the class of a cell by its meaning.
 fn class(tone: Tone) -> &'static str {
     match tone {
@@ -259,24 +259,20 @@ fn class(tone: Tone) -> &'static str {
 
 /// Draws the minutes of an agent. Height and colour tell them apart; the label counts them.
 fn strip(minutes: &[Minute]) -> Html {
-    let count = |minute: Minute| minutes.iter().filter(|one| **one == minute).count();
-    let counts = [
-        (count(Minute::Working), "working"),
-        (count(Minute::WaitingForYou), "waiting for you"),
-        (count(Minute::WaitingForMail), "waiting for mail"),
+    let names = [
+        (Minute::Working, "working"),
+        (Minute::WaitingForYou, "waiting for you"),
+        (Minute::WaitingForMail, "waiting for mail"),
     ];
-    let counts: Vec<String> =
-        counts.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{count} min {what}")).collect();
+    let counts = names.map(|(minute, name)| (minutes.iter().filter(|one| **one == minute).count(), name));
+    let counts = counts.iter().filter(|(count, _)| *count > 0).map(|(count, name)| format!("{count} min {name}"));
+    let counts: Vec<String> = counts.collect();
     let label = if counts.is_empty() { "quiet".to_owned() } else { counts.join(", ") };
-    let bar = |minute: &Minute| {
-        el("i")
-            .class(match minute {
-                Minute::Quiet => "quiet",
-                Minute::WaitingForMail => "mail",
-                Minute::WaitingForYou => "you",
-                Minute::Working => "working",
-            })
-            .line("")
+    let bar = |minute: &Minute| match minute {
+        Minute::Quiet => el("i").class("quiet").line(""),
+        Minute::WaitingForMail => el("i").class("mail").line(""),
+        Minute::WaitingForYou => el("i").class("you").line(""),
+        Minute::Working => el("i").class("working").line(""),
     };
-    el("span").class("strip").attr("role", "img").attr("aria-label", &label).all(minutes.iter().map(bar))
+    el("span").class("strip").attr("role", "img").attr("aria-label", &label).with(minutes.iter().map(bar))
 }

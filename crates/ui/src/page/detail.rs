@@ -7,20 +7,11 @@ use serde_json::Value;
 
 use super::dashboard::View;
 use super::form;
-use super::html::{Html, el, line, link, notice, text};
+use super::html::{Html, el, line, link, notice, scrolling, text};
 use super::route::Route;
+use crate::feed::Output;
 use crate::form::{Draft, Field, Problem, Question, label};
 use crate::rows;
-
-/// Output of a session.
-#[derive(Debug, Clone, Default)]
-pub(super) struct Output {
-    pub(super) beginning: String,
-    /// The end, if not all output is shown.
-    pub(super) end: Option<String>,
-    /// The error, if it could not be read.
-    pub(super) problem: Option<String>,
-}
 
 /// Draws whether a question still waits, and how it ended.
 pub(super) fn standing(view: &View<'_>, question: &Value) -> Html {
@@ -32,15 +23,10 @@ pub(super) fn standing(view: &View<'_>, question: &Value) -> Html {
         let (worktree, age, left) = (words(&question["worktree"]), span(number("age_s")), span(number("left_s")));
         return el("p").class("when").line(&format!("{urgent}Asked{by} in {worktree}, {age} ago. {left} left."));
     }
-    let by = if question["answered"].is_object() {
-        format!(" by {} ({})", words(&question["answered"]["by"]), words(&question["answered"]["via"]))
-    } else {
-        String::new()
-    };
-    let head = el("p")
-        .class("headline")
-        .attr("role", "status")
-        .line(&format!("This question is {}{by}.", words(&question["status"])));
+    let (answered, status) = (&question["answered"], words(&question["status"]));
+    let by = answered.is_object().then(|| format!(" by {} ({})", words(&answered["by"]), words(&answered["via"])));
+    let head = format!("This question is {status}{}.", by.unwrap_or_default());
+    let head = el("p").class("headline").attr("role", "status").line(&head);
     let fields = question["fields"].as_array().into_iter().flatten();
     let values = fields.filter_map(|field| {
         let field = Field::deserialize(field).ok()?;
@@ -49,9 +35,11 @@ pub(super) fn standing(view: &View<'_>, question: &Value) -> Html {
     });
     let note = question["note"].as_str().map(|note| format!("Comment: {note}"));
     let lines: Vec<Html> = values.chain(note).map(|row| el("li").text(&row)).collect();
-    let lines = if lines.is_empty() { Html::default() } else { el("ul").class("lines message").all(lines) };
+    let lines = if lines.is_empty() { Html::default() } else { el("ul").class("lines message").with(lines) };
     let next = match view.rooms().questions.iter().find(|row| question["question"] != row.id.as_str()) {
-        Some(row) => link(&Route::Question(row.id.clone()), "next", &format!("Next question: {}", row.title)),
+        Some(row) => {
+            link(&Route::Row(Room::Questions, row.id.clone()), "next", &format!("Next question: {}", row.title))
+        }
         None => line("No other question waits for you."),
     };
     [head, lines, el("p").with([next])].into_iter().collect()
@@ -59,40 +47,33 @@ pub(super) fn standing(view: &View<'_>, question: &Value) -> Html {
 
 /// Draws a question with its form.
 pub(super) fn question(view: &View<'_>, question: &Question, draft: &Draft, problem: Option<&Problem>) -> Html {
-    let danger = if question.is_dangerous() {
-        el("p").class("notice danger").line("This action is dangerous. Read it in full before you answer.")
-    } else {
-        Html::default()
-    };
-    let message =
-        if question.message.is_empty() { Html::default() } else { el("div").class("message").text(&question.message) };
+    let warning = "This action is dangerous. Read it in full before you answer.";
+    let danger = question.is_dangerous().then(|| el("p").class("notice danger").line(warning));
+    let message = (!question.message.is_empty()).then(|| el("div").class("message").text(&question.message));
     let form = match view.form_token {
         Some(token) => form::draw(question, draft, problem, token),
         None => notice("This page is read-only. Answer the question with `hob answer` in your own terminal."),
     };
-    [form::summary(question, problem), danger, message, form::attachments(question), form].into_iter().collect()
+    let summary = problem.map(|problem| form::summary(question, problem));
+    let parts = [summary, danger, message, Some(form::attachments(question)), Some(form)];
+    parts.into_iter().flatten().collect()
 }
 
 /// Draws a session with its output.
-pub(super) fn session(view: &View<'_>, id: &str, output: &Output) -> Html {
+pub(super) fn session(view: &View<'_>, id: &str, output: &Result<Output, String>) -> Html {
     let (Some(row), Some(facts)) = (rows::session(view.rooms(), id), view.facts(Room::Sessions, id)) else {
         return el("p").class("empty").line("This session no longer exists. `hob call repl_read` shows its output.");
     };
-    let block = |id: &'static str, label: &str, content: &str| {
-        let pre = el("pre").id(id).attr("tabindex", "0").attr("role", "region").attr("aria-label", label);
-        pre.text(content)
-    };
-    let shown = match (&output.problem, &output.end) {
-        (Some(problem), _) => notice(problem),
-        (None, None) if output.beginning.is_empty() => el("p").class("empty").line("It printed nothing."),
-        (None, None) => block("output", "Output", &output.beginning),
-        (None, Some(end)) => [
-            block("beginning", "Beginning of the output", &output.beginning),
+    let block = |id: &'static str, label: &str, content: &str| scrolling(label).id(id).text(content);
+    let shown = match output {
+        Err(problem) => notice(problem),
+        Ok(Output { text, end: None, .. }) if text.is_empty() => el("p").class("empty").line("It printed nothing."),
+        Ok(Output { text, end: None, .. }) => block("output", "Output", text),
+        Ok(Output { text, end: Some(end), .. }) => el("div").with([
+            block("beginning", "Beginning of the output", text),
             el("p").class("help").line("The middle is left out; `hob call repl_read` reads any part."),
             block("output", "End of the output", end),
-        ]
-        .into_iter()
-        .collect(),
+        ]),
     };
     [facts, view.session_actions("page", row), el("h2").line("Output"), shown].into_iter().collect()
 }

@@ -3,9 +3,11 @@
 
 use serde_json::Value;
 
-use super::html::{Element, Html, button, el, hidden, line, text, typed};
+use super::html::{
+    Element, Html, button, disabled_button, el, hidden, labelled, line, post_form, scrolling, text, typed,
+};
 use super::route::Route;
-use crate::form::{Attachment, Choice, Draft, Field, FieldDraft, Kind, Problem, Question, label};
+use crate::form::{Attachment, Draft, Field, FieldDraft, Kind, Problem, Question, label};
 
 /// The value of the choice that stands for another text.
 const OTHER: &str = "other";
@@ -16,20 +18,19 @@ pub(super) fn posted(question: &Question, pairs: &[(String, String)]) -> Draft {
     let all =
         |name: String| pairs.iter().filter(move |(key, _)| *key == name).map(|(_, value)| value.replace("\r\n", "\n"));
     let read = |(at, field): (usize, &Field)| {
-        let mut given: Vec<String> = all(format!("f{at}")).collect();
-        let mut text = all(format!("o{at}")).next().unwrap_or_default();
-        if matches!(field.kind, Kind::Choice | Kind::Multichoice) {
-            // Another option was chosen since the text was typed; both stay in the draft, and `values` names the conflict.
-            let has_other = given.iter().any(|value| value == OTHER);
-            let known =
-                |value: &String| field.options.get(value.parse::<usize>().ok()?).map(|option| option.id.clone());
-            let chosen = given.iter().filter_map(known).collect();
-            if has_other && text.is_empty() {
-                text.push(' ');
-            }
-            return (field.id.clone(), FieldDraft { text, chosen });
+        let mut given = all(format!("f{at}"));
+        if !matches!(field.kind, Kind::Choice | Kind::Multichoice) {
+            let text = given.next().unwrap_or_default();
+            return (field.id.clone(), FieldDraft { text, chosen: Vec::new() });
         }
-        (field.id.clone(), FieldDraft { text: given.drain(..).next().unwrap_or_default(), chosen: Vec::new() })
+        // Another option was chosen since the text was typed; both stay in the draft, and `values` names the conflict.
+        let mut text = all(format!("o{at}")).next().unwrap_or_default();
+        let (other, known): (Vec<String>, Vec<String>) = given.partition(|value| value == OTHER);
+        if !other.is_empty() && text.is_empty() {
+            text.push(' ');
+        }
+        let options = known.iter().filter_map(|value| field.options.get(value.parse::<usize>().ok()?));
+        (field.id.clone(), FieldDraft { text, chosen: options.map(|option| option.id.clone()).collect() })
     };
     let note = all("note".to_owned()).next().filter(|note| !note.trim().is_empty());
     Draft { fields: question.fields.iter().enumerate().map(read).collect(), note }
@@ -49,47 +50,30 @@ pub(super) fn draw(question: &Question, draft: &Draft, problem: Option<&Problem>
             problem.filter(|problem| problem.field.as_ref() == Some(&field.id)).map(|problem| problem.why.as_str());
         Drawn { question, at, field, draft, why }.html()
     });
-    let note = el("div").class("field").with([
-        el("label").attr("for", "note").line("Comment (optional)"),
-        el("textarea")
-            .id("note")
-            .attr("name", "note")
-            .attr("rows", "2")
-            .with([typed(draft.note.as_deref().unwrap_or_default())]),
-    ]);
+    let note = el("textarea").id("note").attr("name", "note").attr("rows", "2");
+    let note = note.with([typed(draft.note.as_deref().unwrap_or_default())]);
     let send = button("send").id("send").class(if question.is_dangerous() { "danger" } else { "main" });
     let decline = el("details").id("decline").with([
         el("summary").line("Decline to answer…"),
         el("p").line("The agent learns that you declined. It gets no answer."),
         button("decline").line("Decline"),
     ]);
-    el("form")
-        .attr("method", "post")
-        .route("action", &Route::Act)
-        .id("form")
-        .attr("autocomplete", "off")
-        .flag("novalidate", true)
-        .all(
-            [
-                el("button").kind("submit").flag("disabled", true).flag("hidden", true).line("Enter sends nothing"),
-                hidden("token", form_token),
-                hidden("question", &question.question),
-            ]
-            .into_iter()
-            .chain(fields)
-            .chain([note, el("p").class("buttons").with([send.line("Send the answer")]), decline]),
-        )
+    let begin = [disabled_button(), hidden("token", form_token), hidden("question", &question.question)];
+    let end = [
+        labelled("note", "Comment (optional)", note),
+        el("p").class("buttons").with([send.line("Send the answer")]),
+        decline,
+    ];
+    let form = post_form().id("form").attr("autocomplete", "off").flag("novalidate", true);
+    form.with(begin.into_iter().chain(fields).chain(end))
 }
 
 /// Draws why an answer was not taken.
-pub(super) fn summary(question: &Question, problem: Option<&Problem>) -> Html {
-    let Some(problem) = problem else { return Html::default() };
-    let field = question.fields.iter().position(|field| Some(&field.id) == problem.field.as_ref());
-    let why = match field {
-        Some(at) => format!("Not sent: {}", entry(&question.fields[at], &problem.why)),
-        None => format!("Not sent: {}", problem.why),
-    };
-    el("p").class("problem").attr("role", "alert").id("problem").attr("tabindex", "-1").line(&why)
+pub(super) fn summary(question: &Question, problem: &Problem) -> Html {
+    let field = question.fields.iter().find(|field| Some(&field.id) == problem.field.as_ref());
+    let why = field.map_or_else(|| problem.why.clone(), |field| entry(field, &problem.why));
+    let summary = el("p").class("problem").attr("role", "alert").id("problem").attr("tabindex", "-1");
+    summary.line(&format!("Not sent: {why}"))
 }
 
 /// A field with its contents.
@@ -108,10 +92,8 @@ impl Drawn<'_> {
         let drawn = match field.kind {
             Kind::Note => return self.frame(el("div").class("field")).with([el("p").text(field.name()), self.help()]),
             Kind::Boolean if !self.question.is_dangerous() => {
-                let yes = Choice { id: "yes".to_owned(), label: "Yes".to_owned(), help: String::new() };
-                let no = Choice { id: "no".to_owned(), label: "No".to_owned(), help: String::new() };
-                let button = |option: &Choice| self.option("radio", &option.id, option, self.draft.text == option.id);
-                return self.group([button(&yes), button(&no)]);
+                let row = |(word, name)| self.option("radio", word, name, "", self.draft.text == word);
+                return self.group([("yes", "Yes"), ("no", "No")].map(row));
             }
             Kind::Choice | Kind::Multichoice => return self.options(),
             Kind::Multiline => self.describe(el("textarea")).attr("rows", "6").with([typed(&self.draft.text)]),
@@ -164,16 +146,16 @@ impl Drawn<'_> {
     /// Adds name, id and descriptions to an input.
     fn describe(&self, element: Element) -> Element {
         let name = format!("f{}", self.at);
-        self.described(element.id(&name).attr("name", &name)).flag("autofocus", self.why.is_some())
-    }
-
-    fn described(&self, element: Element) -> Element {
         let parts =
             [("h", !self.field.help.is_empty()), ("c", self.field.show_if.is_some()), ("p", self.why.is_some())];
-        let ids: Vec<String> =
-            parts.iter().filter(|(_, is_there)| *is_there).map(|(id, _)| format!("{id}{}", self.at)).collect();
-        let element = if ids.is_empty() { element } else { element.attr("aria-describedby", &ids.join(" ")) };
-        if self.why.is_some() { element.attr("aria-invalid", "true") } else { element }
+        let ids = parts.iter().filter(|(_, is_there)| *is_there).map(|(id, _)| format!("{id}{}", self.at));
+        let ids = ids.collect::<Vec<_>>().join(" ");
+        let element = element.id(&name).attr("name", &name);
+        let element = if ids.is_empty() { element } else { element.attr("aria-describedby", &ids) };
+        match self.why {
+            Some(_) => element.attr("aria-invalid", "true").flag("autofocus", true),
+            None => element,
+        }
     }
 
     fn input(&self, kind: &str) -> Element {
@@ -184,34 +166,29 @@ impl Drawn<'_> {
         // An invalid group is described by its text; `aria-invalid` is not for groups.
         let frame = self.frame(el("fieldset").class("field"));
         let legend = el("legend").line(&self.label());
-        frame.all([legend, self.help()].into_iter().chain(rows))
+        frame.with([legend, self.help()].into_iter().chain(rows))
     }
 
-    fn option(&self, kind: &str, value: &str, option: &Choice, is_chosen: bool) -> Html {
+    fn option(&self, kind: &str, value: &str, name: &str, help: &str, is_chosen: bool) -> Html {
         let id = format!("f{}-{value}", self.at);
         let input = el("input").kind(kind).id(&id).attr("name", &format!("f{}", self.at)).attr("value", value);
-        let help = if option.help.is_empty() { Html::default() } else { el("span").class("help").line(&option.help) };
-        el("p").class("option").with([
-            input.flag("checked", is_chosen).alone(),
-            el("label").attr("for", &id).with([line(option.name()), help]),
-        ])
+        let help = if help.is_empty() { Html::default() } else { el("span").class("help").line(help) };
+        let label = el("label").attr("for", &id).with([line(name), help]);
+        el("p").class("option").with([input.flag("checked", is_chosen).alone(), label])
     }
 
     fn options(&self) -> Html {
         let kind = if self.field.kind == Kind::Choice { "radio" } else { "checkbox" };
         let rows = self.field.options.iter().enumerate().map(|(number, option)| {
-            self.option(kind, &number.to_string(), option, self.draft.chosen.contains(&option.id))
+            let is_chosen = self.draft.chosen.contains(&option.id);
+            self.option(kind, &number.to_string(), option.name(), &option.help, is_chosen)
         });
         let other = self.field.other.then(|| {
-            let choice = Choice { id: OTHER.to_owned(), label: "Another answer:".to_owned(), help: String::new() };
             let id = format!("o{}", self.at);
             let has_text = !self.draft.text.is_empty() && (kind == "checkbox" || self.draft.chosen.is_empty());
-            let row = self.option(kind, OTHER, &choice, has_text);
-            let input = el("input")
-                .kind("text")
-                .id(&id)
-                .attr("name", &id)
-                .attr("aria-label", &format!("{}: another answer", self.field.name()));
+            let row = self.option(kind, OTHER, "Another answer:", "", has_text);
+            let label = format!("{}: another answer", self.field.name());
+            let input = el("input").kind("text").id(&id).attr("name", &id).attr("aria-label", &label);
             [row, input.typed(self.draft.text.trim_start()).alone()].into_iter().collect()
         });
         self.group(rows.chain(other))
@@ -230,17 +207,12 @@ pub(super) fn attachments(question: &Question) -> Html {
                 let route = Route::Picture(question.question.clone(), number);
                 el("img").route("src", &route).attr("alt", &label).alone()
             }
-            // A region that scrolls must be reachable by keyboard.
-            "diff" => block(&label).all(attached.text.split_inclusive('\n').map(diff_line)),
-            _ => block(&label).text(&attached.text),
+            "diff" => scrolling(&label).with(attached.text.split_inclusive('\n').map(diff_line)),
+            _ => scrolling(&label).text(&attached.text),
         };
         el("figure").with([el("figcaption").line(&label), content])
     };
     question.attachments.iter().enumerate().map(draw).collect()
-}
-
-fn block(label: &str) -> Element {
-    el("pre").attr("tabindex", "0").attr("role", "region").attr("aria-label", label)
 }
 
 fn diff_line(row: &str) -> Html {

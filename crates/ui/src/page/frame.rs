@@ -10,64 +10,53 @@ use crate::rows;
 
 /// The parts of a page that stay while it is open.
 pub(super) struct Frame<'a> {
+    pub(super) view: &'a View<'a>,
     /// The name of the project.
-    pub(super) project: &'a str,
-    pub(super) route: &'a Route,
-    pub(super) heading: &'a str,
+    pub(super) project: String,
+    pub(super) heading: String,
     /// The reason why the rows may be old.
     pub(super) problem: Option<&'a str>,
-    /// The reason why the page only shows.
-    pub(super) refusal: Option<&'a str>,
-    /// The outcome of the last action.
-    pub(super) outcome: Option<&'a str>,
 }
 
 impl Frame<'_> {
     /// Draws a whole page: `live` is replaced as things change; the parts before and after it stay, for forms being filled in.
-    pub(super) fn document(&self, view: &View<'_>, before: Html, live: Html, after: Html) -> String {
-        let questions = view.rooms().questions.len();
-        let icon = Route::Icon { has_questions: questions > 0 };
-        let head = el("head").with([
-            el("meta").attr("charset", "utf-8").alone(),
-            el("meta").attr("name", "viewport").attr("content", "width=device-width, initial-scale=1").alone(),
-            el("title").line(&self.title(questions)),
-            el("link").attr("rel", "stylesheet").route("href", &Route::Style).alone(),
-            el("link").attr("rel", "icon").id("icon").route("href", &icon).alone(),
-            el("script").route("src", &Route::Script).flag("defer", true).line(""),
-        ]);
-        let outcome = self
-            .outcome
-            .map(|outcome| el("p").class("notice").attr("role", "status").text(outcome))
-            .unwrap_or_default();
-        let refusal = self.refusal.map(|refusal| notice(&format!("This page is read-only: {refusal}.")));
-        let main = el("main").id("main").attr("tabindex", "-1").with([
-            el("h1").line(self.heading),
-            refusal.unwrap_or_default(),
-            outcome,
-            before,
-            el("div").id("live").with([live]),
-            after,
-        ]);
+    pub(super) fn document(&self, before: Html, live: Html, after: Html) -> String {
+        let here = self.view.here;
         let header = el("header").with([
             el("p").class("brand").with([el("strong").line("hob"), line(&format!(" {}", self.project))]),
-            el("nav").attr("aria-label", "Rooms").id("rooms").with([self.navigation(view)]),
+            el("nav").attr("aria-label", "Rooms").id("rooms").with([self.navigation()]),
         ]);
+        let live = el("div").id("live").with([live]);
+        let main = el("main").id("main").attr("tabindex", "-1");
         // Only the script removes the link, because it keeps the rows current.
-        let reload = el("footer").with([el("p").id("reload").with([el("a").route("href", self.route).line("Reload")])]);
-        let body = el("body").route("data-live", &Route::Live(Box::new(self.route.clone()))).with([
-            skip_link(),
+        let reload = el("p").id("reload").with([el("a").route("href", here).line("Reload")]);
+        let body = el("body").route("data-live", &Route::Live(Box::new(here.clone()))).with([
+            el("a").class("skip").route("href", &Route::Content(None)).line("Skip to the content"),
             header,
             el("div").id("state").attr("role", "status").with([self.state()]),
-            main,
-            reload,
+            main.with([el("h1").line(&self.heading), before, live, after]),
+            el("footer").with([reload]),
         ]);
-        el("html").attr("lang", "en").with([head, body]).into_document()
+        let links = [
+            el("link").attr("rel", "stylesheet").route("href", &Route::Style).alone(),
+            el("link").attr("rel", "icon").id("icon").route("href", &self.icon()).alone(),
+            el("script").route("src", &Route::Script).flag("defer", true).line(""),
+        ];
+        document(&self.title(), links, body)
     }
 
     /// Returns the title of the tab.
-    pub(super) fn title(&self, questions: usize) -> String {
-        let count = if questions > 0 { format!("({questions}) ") } else { String::new() };
+    pub(super) fn title(&self) -> String {
+        let count = match self.view.rooms().questions.len() {
+            0 => String::new(),
+            open => format!("({open}) "),
+        };
         format!("{count}{} · {} · hob", self.heading, self.project)
+    }
+
+    /// Returns the icon of the tab.
+    pub(super) fn icon(&self) -> Route {
+        Route::Icon { has_questions: !self.view.rooms().questions.is_empty() }
     }
 
     /// Draws why the rows may be old.
@@ -76,26 +65,20 @@ impl Frame<'_> {
     }
 
     /// Draws the links to all rooms with the number of rows.
-    pub(super) fn navigation(&self, view: &View<'_>) -> Html {
-        let rooms = view.rooms();
-        let here = self.route.room();
+    pub(super) fn navigation(&self) -> Html {
+        let here = self.view.here.room();
         let link = |room: Room| {
             let link = el("a").page(&Route::Room(room)).id(&format!("room-{}", room.name()));
             let link = if room == here { link.attr("aria-current", "page") } else { link };
-            let number = match rows::count(rooms, room) {
+            let class = if matches!(room, Room::Now | Room::Questions) { "count waits" } else { "count" };
+            let number = match rows::count(self.view.rooms(), room) {
                 0 => Html::default(),
-                number => el("span")
-                    .class(if matches!(room, Room::Now | Room::Questions) { "count waits" } else { "count" })
-                    .line(&format!(" {number}")),
+                number => el("span").class(class).line(&format!(" {number}")),
             };
             el("li").with([link.with([line(room.name()), number])])
         };
-        el("ul").all(Room::ALL.into_iter().map(link))
+        el("ul").with(Room::ALL.into_iter().map(link))
     }
-}
-
-fn skip_link() -> Html {
-    el("a").class("skip").route("href", &Route::Content(None)).line("Skip to the content")
 }
 
 /// Draws a refusal. It needs no other file, because its reader may have none of them.
@@ -110,12 +93,16 @@ pub(super) fn again() -> String {
 }
 
 fn plain(title: &str, content: Html) -> String {
-    let head = el("head").with([
+    let scheme = el("meta").attr("name", "color-scheme").attr("content", "light dark").alone();
+    document(title, [scheme], el("body").with([el("main").with([el("h1").line(title), content])]))
+}
+
+fn document(title: &str, links: impl IntoIterator<Item = Html>, body: Html) -> String {
+    let begin = [
         el("meta").attr("charset", "utf-8").alone(),
         el("meta").attr("name", "viewport").attr("content", "width=device-width, initial-scale=1").alone(),
-        el("meta").attr("name", "color-scheme").attr("content", "light dark").alone(),
         el("title").line(title),
-    ]);
-    let body = el("body").with([el("main").with([el("h1").line(title), content])]);
+    ];
+    let head = el("head").with(begin.into_iter().chain(links));
     el("html").attr("lang", "en").with([head, body]).into_document()
 }

@@ -1,6 +1,8 @@
 //! HTML built from elements. All text is escaped here and nowhere else: for HTML, and for characters that turn or hide
 //! other text. Names of elements and attributes are part of the program, and links lead only to routes of the page.
 
+use std::hash::{DefaultHasher, Hash, Hasher};
+
 use project::visible;
 
 use super::route::Route;
@@ -31,9 +33,36 @@ pub(super) fn hidden(name: &'static str, value: &str) -> Html {
     el("input").kind("hidden").attr("name", name).typed(value).alone()
 }
 
+/// Returns an id for an element of a row, which stays the same as long as the row has its id.
+pub(super) fn key(prefix: &str, id: &str) -> String {
+    let mut hasher = DefaultHasher::new();
+    id.hash(&mut hasher);
+    format!("{prefix}-{:x}", hasher.finish())
+}
+
+/// Begins a form that the page receives.
+pub(super) fn post_form() -> Element {
+    el("form").attr("method", "post").route("action", &Route::Act)
+}
+
+/// Creates the first button of a form, which Enter in a text presses. It sends nothing.
+pub(super) fn disabled_button() -> Html {
+    el("button").kind("submit").flag("disabled", true).flag("hidden", true).line("Enter sends nothing")
+}
+
+/// Creates an input with its label.
+pub(super) fn labelled(id: &str, label: &str, input: Html) -> Html {
+    el("div").class("field").with([el("label").attr("for", id).line(label), input])
+}
+
 /// Begins a button that sends its form with this action.
 pub(super) fn button(action: &'static str) -> Element {
     el("button").kind("submit").attr("name", "action").attr("value", action)
+}
+
+/// Begins a region that scrolls. The keyboard must reach it.
+pub(super) fn scrolling(label: &str) -> Element {
+    el("pre").attr("tabindex", "0").attr("role", "region").attr("aria-label", label)
 }
 
 /// Draws a remark behind something, such as its age.
@@ -53,23 +82,28 @@ pub(super) fn link(route: &Route, id: &str, text: &str) -> Html {
 
 /// Escapes a text; line feeds and tabs stay. A long text is cut, with a note of its length.
 pub(super) fn text(text: &str) -> Html {
-    let mut html = Html::default();
-    html.push_escaped(&visible::escaped(&cut(text, TEXT_MAX)));
-    html
+    typed(&visible::escaped(&cut(text, TEXT_MAX)))
 }
 
 /// Escapes a text on one line, cut to the length of a row.
 pub(super) fn line(text: &str) -> Html {
-    let mut html = Html::default();
-    html.push_escaped(&visible(&cut(text, ROW_MAX)));
-    html
+    typed(&visible(&cut(text, ROW_MAX)))
 }
 
 /// Escapes the input of a person, for a form that shows it again: nothing is cut or written out.
 pub(super) fn typed(text: &str) -> Html {
-    let mut html = Html::default();
-    html.push_escaped(text);
-    html
+    let mut html = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '&' => html.push_str("&amp;"),
+            '<' => html.push_str("&lt;"),
+            '>' => html.push_str("&gt;"),
+            '"' => html.push_str("&quot;"),
+            '\'' => html.push_str("&#39;"),
+            c => html.push(c),
+        }
+    }
+    Html(html)
 }
 
 /// Returns the beginning of a long text with a note of its length.
@@ -89,31 +123,11 @@ impl Html {
     pub(super) fn as_str(&self) -> &str {
         &self.0
     }
-
-    pub(super) fn push(&mut self, other: &Html) {
-        self.0.push_str(&other.0);
-    }
-
-    fn push_escaped(&mut self, text: &str) {
-        self.0.reserve(text.len());
-        for c in text.chars() {
-            match c {
-                '&' => self.0.push_str("&amp;"),
-                '<' => self.0.push_str("&lt;"),
-                '>' => self.0.push_str("&gt;"),
-                '"' => self.0.push_str("&quot;"),
-                '\'' => self.0.push_str("&#39;"),
-                c => self.0.push(c),
-            }
-        }
-    }
 }
 
 impl FromIterator<Html> for Html {
     fn from_iter<T: IntoIterator<Item = Html>>(parts: T) -> Html {
-        let mut all = Html::default();
-        parts.into_iter().for_each(|part| all.push(&part));
-        all
+        Html(parts.into_iter().map(|part| part.0).collect())
     }
 }
 
@@ -121,9 +135,7 @@ impl Element {
     /// Adds an attribute. Its value cannot leave its quotes.
     pub(super) fn attr(mut self, name: &'static str, value: &str) -> Element {
         debug_assert!(!["href", "src", "action"].contains(&name), "{name} takes a route");
-        let mut escaped = Html::default();
-        escaped.push_escaped(&visible(value));
-        self.html.push_str(&format!(" {name}=\"{}\"", escaped.0));
+        self.html.push_str(&format!(" {name}=\"{}\"", typed(&visible(value)).0));
         self
     }
 
@@ -166,16 +178,10 @@ impl Element {
     }
 
     /// Ends the element with these children.
-    pub(super) fn with<const N: usize>(self, children: [Html; N]) -> Html {
-        self.all(children)
-    }
-
-    /// Ends the element with any number of children.
-    pub(super) fn all(mut self, children: impl IntoIterator<Item = Html>) -> Html {
+    pub(super) fn with(mut self, children: impl IntoIterator<Item = Html>) -> Html {
         self.html.push('>');
-        children.into_iter().for_each(|child| self.html.push_str(&child.0));
-        self.html.push_str(&format!("</{}>", self.name));
-        Html(self.html)
+        self.html.extend(children.into_iter().map(|child| child.0));
+        Html(format!("{}</{}>", self.html, self.name))
     }
 
     /// Ends the element with a text on one line.

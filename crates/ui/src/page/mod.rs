@@ -2,7 +2,7 @@
 //!
 //! Modules, from the network inwards: `server.rs` (connections), `admission.rs` and `peer.rs` (who is admitted), `route.rs`
 //! (addresses), `show.rs` (requests for pages, and their changes), `act.rs` (posted forms), `daemon.rs` (the daemon),
-//! `frame.rs`, `dashboard.rs`, `detail.rs`, `form.rs`, `write.rs`, `table.rs` (the drawing), `html.rs` (the one place that escapes).
+//! `frame.rs`, `dashboard.rs`, `detail.rs`, `form.rs`, `write.rs` (the drawing), `html.rs` (the one place that escapes).
 
 mod act;
 mod admission;
@@ -17,7 +17,6 @@ mod response;
 mod route;
 mod server;
 mod show;
-mod table;
 mod write;
 
 use std::io;

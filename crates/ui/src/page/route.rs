@@ -10,10 +10,8 @@ pub(super) enum Route {
     Room(Room),
     /// A room with the rows that hold a text.
     Filtered(Room, String),
-    Question(String),
-    Session(String),
-    Agent(String),
-    Thread(String),
+    /// The page of a question, a session, an agent or a conversation.
+    Row(Room, String),
     /// A picture of a question, by its number.
     Picture(String, usize),
     /// The stream of changes of a route.
@@ -31,16 +29,20 @@ pub(super) enum Route {
     },
 }
 
+/// The rooms whose rows have a page, with the name of that page.
+const PAGES: [(&str, Room); 4] =
+    [("question", Room::Questions), ("session", Room::Sessions), ("agent", Room::Agents), ("thread", Room::Mail)];
+
 impl Route {
     /// Returns the address relative to the folder.
     pub(super) fn url(&self) -> String {
         match self {
             Route::Room(room) => room.name().to_ascii_lowercase(),
             Route::Filtered(room, text) => format!("{}?find={}", room.name().to_ascii_lowercase(), encoded(text)),
-            Route::Question(id) => format!("question?id={}", encoded(id)),
-            Route::Session(id) => format!("session?id={}", encoded(id)),
-            Route::Agent(id) => format!("agent?id={}", encoded(id)),
-            Route::Thread(id) => format!("thread?id={}", encoded(id)),
+            Route::Row(room, id) => {
+                let page = PAGES.iter().find(|(_, of)| of == room).map_or("", |(page, _)| page);
+                format!("{page}?id={}", encoded(id))
+            }
             Route::Picture(id, number) => format!("picture?id={}&number={number}", encoded(id)),
             Route::Live(route) => format!("live?of={}", encoded(&route.url())),
             Route::Content(page) => format!("{}#main", page.as_ref().map(|page| page.url()).unwrap_or_default()),
@@ -60,18 +62,9 @@ impl Route {
             |key: &str| parse(query.as_bytes()).find(|(name, _)| name == key).map(|(_, value)| value.into_owned());
         Some(match name {
             "" => Route::Room(Room::Now),
-            "question" => Route::Question(value("id")?),
-            "session" => Route::Session(value("id")?),
-            "agent" => Route::Agent(value("id")?),
-            "thread" => Route::Thread(value("id")?),
             "picture" => Route::Picture(value("id")?, value("number")?.parse().ok()?),
             "live" => match Route::parse(&value("of")?)? {
-                route @ (Route::Room(_)
-                | Route::Filtered(..)
-                | Route::Question(_)
-                | Route::Session(_)
-                | Route::Agent(_)
-                | Route::Thread(_)) => Route::Live(Box::new(route)),
+                route @ (Route::Room(_) | Route::Filtered(..) | Route::Row(..)) => Route::Live(Box::new(route)),
                 _ => return None,
             },
             "act" => Route::Act,
@@ -79,9 +72,12 @@ impl Route {
             "page.js" => Route::Script,
             "icon.svg" => Route::Icon { has_questions: false },
             "icon-waits.svg" => Route::Icon { has_questions: true },
-            name => match (Room::from_name(name)?, value("find").filter(|text| !text.is_empty())) {
-                (room, Some(text)) => Route::Filtered(room, text),
-                (room, None) => Route::Room(room),
+            name => match PAGES.iter().find(|(page, _)| *page == name) {
+                Some((_, room)) => Route::Row(*room, value("id")?),
+                None => match (Room::from_name(name)?, value("find").filter(|text| !text.is_empty())) {
+                    (room, Some(text)) => Route::Filtered(room, text),
+                    (room, None) => Route::Room(room),
+                },
             },
         })
     }
@@ -89,11 +85,8 @@ impl Route {
     /// Returns the room to which the route belongs.
     pub(super) fn room(&self) -> Room {
         match self {
-            Route::Room(room) | Route::Filtered(room, _) => *room,
-            Route::Question(_) | Route::Picture(..) => Room::Questions,
-            Route::Session(_) => Room::Sessions,
-            Route::Agent(_) => Room::Agents,
-            Route::Thread(_) => Room::Mail,
+            Route::Room(room) | Route::Filtered(room, _) | Route::Row(room, _) => *room,
+            Route::Picture(..) => Room::Questions,
             Route::Live(route) => route.room(),
             _ => Room::Now,
         }
@@ -111,13 +104,13 @@ mod tests {
     #[test]
     fn a_url_leads_back_to_its_route() {
         let hostile = "javascript:alert(1)//\" &of=../../etc?#\u{202e}\n%00";
-        let question = Route::Question(hostile.to_owned());
+        let question = Route::Row(Room::Questions, hostile.to_owned());
         for route in [
             Route::Room(Room::Agents),
             question.clone(),
             Route::Filtered(Room::Activity, hostile.to_owned()),
-            Route::Session(hostile.to_owned()),
-            Route::Thread("m 1".to_owned()),
+            Route::Row(Room::Sessions, hostile.to_owned()),
+            Route::Row(Room::Mail, "m 1".to_owned()),
             Route::Picture("q_1".to_owned(), 2),
             Route::Live(Box::new(question.clone())),
             Route::Icon { has_questions: true },

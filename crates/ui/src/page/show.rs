@@ -11,15 +11,15 @@ use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
 use super::admission::Refusal;
-use super::daemon::{Daemon, LastState};
+use super::daemon::LastState;
 use super::dashboard::View;
-use super::detail::{self, Output};
+use super::detail;
 use super::frame::Frame;
 use super::html::{Html, el, line, notice};
 use super::response::{Answer, Content, content, html, refused};
 use super::route::Route;
 use super::{Site, response, write};
-use crate::feed;
+use crate::feed::{self, Output};
 use crate::form::{Draft, Problem, Question, defaults};
 use crate::letter::Letter;
 use crate::rows;
@@ -30,8 +30,6 @@ const TICK: Duration = Duration::from_secs(5);
 const OUTPUT_TICK: Duration = Duration::from_secs(1);
 /// The pause between two changes that are sent.
 const PAUSE: Duration = Duration::from_millis(50);
-/// The bytes of a session's output that are shown from its beginning, and from its end.
-const OUTPUT_MAX: usize = 60_000;
 /// The time for the first state of the daemon.
 const FIRST: Duration = Duration::from_secs(2);
 /// The size limit of a picture, in bytes.
@@ -48,10 +46,10 @@ const NO_PICTURE: Refusal =
 /// Data beyond the rooms.
 pub(super) enum Loaded {
     Nothing,
-    Question(Value),
-    /// A question whose answer was rejected.
-    Rejected(Value, Draft, Problem),
-    Output(Output),
+    /// A question, with the answer if it was rejected.
+    Question(Value, Option<(Draft, Problem)>),
+    /// The output of a session from its first byte.
+    Output(Result<Output, String>),
     /// A message of the person that was not sent, and the reason.
     Unsent(Letter, String),
     Problem(String),
@@ -73,7 +71,7 @@ pub(super) async fn get(site: Arc<Site>, route: Route) -> Answer {
     let is_known = |seen: &LastState| seen.problem.is_some() || !seen.snapshot.life.is_empty();
     let _ = tokio::time::timeout(FIRST, seen.wait_for(is_known)).await;
     let loaded = load(&site, route.clone(), site.daemon.latest().snapshot).await;
-    if let (Route::Question(_), Loaded::Question(Value::Null)) = (&route, &loaded) {
+    if let Loaded::Question(Value::Null, _) = loaded {
         return refused(&NO_QUESTION);
     }
     html(StatusCode::OK, document(&site, &route, &loaded))
@@ -86,59 +84,51 @@ fn asset(kind: &'static str, text: &'static str) -> Answer {
 /// Draws a whole page.
 pub(super) fn document(site: &Site, route: &Route, loaded: &Loaded) -> String {
     let seen = site.daemon.latest();
-    let outcome = site.outcome.lock().unwrap_or_else(std::sync::PoisonError::into_inner).take();
     let view = view(site, route, &seen.snapshot);
-    let project = site.daemon.name();
-    let heading = heading(&view, route, loaded);
-    let frame = Frame {
-        project: &project,
-        route,
-        heading: &heading,
-        problem: seen.problem.as_deref(),
-        refusal: site.refusal.as_deref(),
-        outcome: outcome.as_deref(),
+    let outcome = site.outcome.lock().unwrap_or_else(std::sync::PoisonError::into_inner).take();
+    let outcome = outcome.map(|outcome| el("p").class("notice").attr("role", "status").text(&outcome));
+    let refusal = site.refusal.as_ref().map(|refusal| notice(&format!("This page is read-only: {refusal}.")));
+    let (to_form, after) = match loaded {
+        Loaded::Question(value, left) if left.is_some() || value["open"] == true => {
+            (None, question_form(&view, value, left.as_ref()))
+        }
+        loaded => {
+            let unsent = if let Loaded::Unsent(letter, why) = loaded { Some((letter, why.as_str())) } else { None };
+            let form = write::form(&view, unsent);
+            let link = || el("p").with([el("a").route("href", &Route::Writing).line("Write a message")]);
+            ((form != Html::default()).then(link), form)
+        }
     };
-    let form = match loaded {
-        Loaded::Unsent(letter, why) => write::form(&view, route, Some((letter, why))),
-        _ => write::form(&view, route, None),
-    };
-    let to_form = match form.as_str() {
-        "" => Html::default(),
-        _ => el("p").with([el("a").route("href", &Route::Writing).line("Write a message")]),
-    };
-    let before = [filter(route), to_form].into_iter().collect();
-    let after = match loaded {
-        Loaded::Question(value) if value["open"] == true => question_form(&view, value, None),
-        Loaded::Rejected(value, draft, problem) => question_form(&view, value, Some((draft, problem))),
-        _ => form,
-    };
-    frame.document(&view, before, region(&view, route, loaded), after)
+    let before = [refusal, outcome, filter(route), to_form].into_iter().flatten().collect();
+    frame(site, &view, &seen, loaded).document(before, region(&view, loaded), after)
+}
+
+fn frame<'a>(site: &Site, view: &'a View<'a>, seen: &'a LastState, loaded: &Loaded) -> Frame<'a> {
+    Frame { view, project: site.daemon.name(), heading: heading(view, loaded), problem: seen.problem.as_deref() }
 }
 
 /// Draws an open question with its form, as a person left it.
-fn question_form(view: &View<'_>, value: &Value, left: Option<(&Draft, &Problem)>) -> Html {
-    match Question::deserialize(value) {
-        Ok(question) => {
-            let draft = left.map_or_else(|| defaults(&question), |(draft, _)| draft.clone());
-            detail::question(view, &question, &draft, left.map(|(_, problem)| problem))
-        }
-        Err(error) => line(&format!("This question cannot be shown: {error}")),
+fn question_form(view: &View<'_>, value: &Value, left: Option<&(Draft, Problem)>) -> Html {
+    match (Question::deserialize(value), left) {
+        (Ok(question), Some((draft, problem))) => detail::question(view, &question, draft, Some(problem)),
+        (Ok(question), None) => detail::question(view, &question, &defaults(&question), None),
+        (Err(error), _) => line(&format!("This question cannot be shown: {error}")),
     }
 }
 
 /// Draws the form that shows only rows with a text.
-fn filter(route: &Route) -> Html {
+fn filter(route: &Route) -> Option<Html> {
     let (room, text) = match route {
-        Route::Room(Room::Now) => return Html::default(),
-        Route::Room(room) => (*room, ""),
+        Route::Room(room) if *room != Room::Now => (*room, ""),
         Route::Filtered(room, text) => (*room, text.as_str()),
-        _ => return Html::default(),
+        _ => return None,
     };
-    let input = el("input").kind("text").id("find").attr("name", "find").typed(text).alone();
-    let label = el("label").attr("for", "find").line("Only rows with");
-    let form =
-        el("form").class("find").attr("method", "get").attr("role", "search").route("action", &Route::Room(room));
-    form.with([label, input, el("button").kind("submit").class("small").line("Filter")])
+    let form = el("form").class("find").attr("method", "get").attr("role", "search");
+    Some(form.route("action", &Route::Room(room)).with([
+        el("label").attr("for", "find").line("Only rows with"),
+        el("input").kind("text").id("find").attr("name", "find").typed(text).alone(),
+        el("button").kind("submit").class("small").line("Filter"),
+    ]))
 }
 
 fn view<'a>(site: &'a Site, here: &'a Route, snapshot: &'a Snapshot) -> View<'a> {
@@ -147,33 +137,31 @@ fn view<'a>(site: &'a Site, here: &'a Route, snapshot: &'a Snapshot) -> View<'a>
     View { snapshot, now: u64::try_from(now.as_millis()).unwrap_or(u64::MAX), here, form_token }
 }
 
-fn heading(view: &View<'_>, route: &Route, loaded: &Loaded) -> String {
-    match (route, loaded) {
-        (Route::Question(_), Loaded::Question(question) | Loaded::Rejected(question, ..)) => {
-            question["title"].as_str().unwrap_or("Question").to_owned()
-        }
-        (Route::Question(_), _) => "Question".to_owned(),
-        (Route::Session(id), _) => match rows::session(view.rooms(), id) {
+fn heading(view: &View<'_>, loaded: &Loaded) -> String {
+    match (view.here, loaded) {
+        (_, Loaded::Question(question, _)) => question["title"].as_str().unwrap_or("Question").to_owned(),
+        (Route::Row(Room::Questions, _), _) => "Question".to_owned(),
+        (Route::Row(Room::Sessions, id), _) => match rows::session(view.rooms(), id) {
             Some(row) => format!("Session {}", row.name),
             None => "Session".to_owned(),
         },
-        (Route::Agent(id), _) => format!("Agent {}", rows::agent(view.rooms(), id).map_or(id.as_str(), rows::name)),
-        (Route::Thread(_), _) => "Conversation".to_owned(),
+        (Route::Row(Room::Agents, id), _) => {
+            format!("Agent {}", rows::agent(view.rooms(), id).map_or(id.as_str(), rows::name))
+        }
+        (Route::Row(Room::Mail, _), _) => "Conversation".to_owned(),
         (route, _) => route.room().name().to_owned(),
     }
 }
 
 /// Draws the part of a page that changes.
-fn region(view: &View<'_>, route: &Route, loaded: &Loaded) -> Html {
-    match (route, loaded) {
+fn region(view: &View<'_>, loaded: &Loaded) -> Html {
+    match (view.here, loaded) {
         (_, Loaded::Problem(problem)) => notice(problem),
-        (Route::Question(_), Loaded::Question(question) | Loaded::Rejected(question, ..)) => {
-            detail::standing(view, question)
-        }
-        (Route::Session(id), Loaded::Output(output)) => detail::session(view, id, output),
-        (Route::Session(id), _) => detail::session(view, id, &Output::default()),
-        (Route::Agent(id), _) => detail::agent(view, id),
-        (Route::Thread(id), _) => detail::thread(view, id),
+        (_, Loaded::Question(question, _)) => detail::standing(view, question),
+        (Route::Row(Room::Sessions, id), Loaded::Output(output)) => detail::session(view, id, output),
+        (Route::Row(Room::Sessions, id), _) => detail::session(view, id, &Ok(Output::default())),
+        (Route::Row(Room::Agents, id), _) => detail::agent(view, id),
+        (Route::Row(Room::Mail, id), _) => detail::thread(view, id),
         (Route::Filtered(room, text), _) => view.room(*room, text),
         (route, _) => view.room(route.room(), ""),
     }
@@ -183,16 +171,16 @@ fn region(view: &View<'_>, route: &Route, loaded: &Loaded) -> Html {
 pub(super) async fn load(site: &Site, route: Route, snapshot: Arc<Snapshot>) -> Loaded {
     let (daemon, is_person) = (site.daemon.clone(), site.refusal.is_none());
     let loading = tokio::task::spawn_blocking(move || match &route {
-        Route::Question(id) => match daemon.question(id) {
-            Ok(question) => Loaded::Question(question),
-            Err(client::control::ControlError::Refused { .. }) => Loaded::Question(Value::Null),
+        Route::Row(Room::Questions, id) => match daemon.question(id) {
+            Ok(question) => Loaded::Question(question, None),
+            Err(client::control::ControlError::Refused { .. }) => Loaded::Question(Value::Null, None),
             Err(error) => Loaded::Problem(error.to_string()),
         },
-        Route::Session(id) => match rows::session(&snapshot.rooms, id) {
-            Some(row) if !row.is_server => Loaded::Output(output(&daemon, &row.worktree, &row.name)),
+        Route::Row(Room::Sessions, id) => match rows::session(&snapshot.rooms, id) {
+            Some(row) if !row.is_server => Loaded::Output(feed::output(daemon.project(), &row.worktree, &row.name, 0)),
             _ => Loaded::Nothing,
         },
-        Route::Thread(id) if is_person => {
+        Route::Row(Room::Mail, id) if is_person => {
             let mail = snapshot.rooms.mail.iter().filter(|mail| mail.thread == *id && mail.is_unread_by_user());
             let ids: Vec<&str> = mail.map(|mail| mail.id.as_str()).collect();
             match if ids.is_empty() { Ok(Value::Null) } else { daemon.request("mail/seen", json!({"ids": ids})) } {
@@ -203,22 +191,6 @@ pub(super) async fn load(site: &Site, route: Route, snapshot: Arc<Snapshot>) -> 
         _ => Loaded::Nothing,
     });
     loading.await.unwrap_or(Loaded::Nothing)
-}
-
-/// Reads the output of a session from its first byte. Blocks.
-fn output(daemon: &Daemon, worktree: &str, session: &str) -> Output {
-    let read = |tail: bool| {
-        let arguments = json!({"session": session, "max_bytes": OUTPUT_MAX, "tail": tail});
-        let read = feed::call(daemon.project(), worktree.as_ref(), "repl_read", arguments);
-        read.map(|mut read| read["structuredContent"].take())
-    };
-    let text = |read: &Value| read["text"].as_str().unwrap_or_default().to_owned();
-    let beginning = match read(false) {
-        Ok(beginning) => beginning,
-        Err(problem) => return Output { problem: Some(problem), ..Output::default() },
-    };
-    let end = if beginning["more"] == true { read(true).ok().map(|end| text(&end)) } else { None };
-    Output { beginning: text(&beginning), end, problem: None }
 }
 
 /// A tab that follows the changes.
@@ -243,7 +215,7 @@ fn live(site: Arc<Site>, route: Route) -> Answer {
     tokio::spawn(async move {
         let tab = Tab::open(site);
         let site = &tab.0;
-        let tick = if matches!(route, Route::Session(_)) { OUTPUT_TICK } else { TICK };
+        let tick = if matches!(route, Route::Row(Room::Sessions, _)) { OUTPUT_TICK } else { TICK };
         let mut seen = site.daemon.subscribe();
         let mut last = String::new();
         loop {
@@ -277,24 +249,13 @@ fn live(site: Arc<Site>, route: Route) -> Answer {
 /// Returns the changed parts of a page as JSON. Without `loaded`, its region stays.
 fn change(site: &Site, route: &Route, seen: &LastState, loaded: Option<&Loaded>) -> String {
     let view = view(site, route, &seen.snapshot);
-    let project = site.daemon.name();
-    let heading = heading(&view, route, loaded.unwrap_or(&Loaded::Nothing));
-    let frame = Frame {
-        project: &project,
-        route,
-        heading: &heading,
-        problem: seen.problem.as_deref(),
-        refusal: None,
-        outcome: None,
-    };
-    let questions = view.rooms().questions.len();
-    let mut parts = json!({"rooms": frame.navigation(&view).as_str(), "state": frame.state().as_str()});
-    let mut change = json!({"icon": Route::Icon { has_questions: questions > 0 }.url()});
+    let frame = frame(site, &view, seen, loaded.unwrap_or(&Loaded::Nothing));
+    let parts = json!({"rooms": frame.navigation().as_str(), "state": frame.state().as_str()});
+    let mut change = json!({"icon": frame.icon().url(), "parts": parts});
     if let Some(loaded) = loaded {
-        parts["live"] = region(&view, route, loaded).as_str().into();
-        change["title"] = frame.title(questions).into();
+        change["parts"]["live"] = region(&view, loaded).as_str().into();
+        change["title"] = frame.title().into();
     }
-    change["parts"] = parts;
     change.to_string()
 }
 

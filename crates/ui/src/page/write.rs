@@ -3,69 +3,46 @@
 use project::dashboard::{AgentState, Room};
 
 use super::dashboard::View;
-use super::html::{Html, button, el, hidden, typed};
+use super::html::{Html, button, disabled_button, el, hidden, labelled, post_form, typed};
 use super::route::Route;
 use crate::letter::{EVERYONE, Letter, PRIORITIES};
 use crate::rows;
 
-/// Draws the form that belongs to a route, if one does: an answer in a conversation, a message to an agent, or one to
+/// Draws the form that belongs to a page, if one does: an answer in a conversation, a message to an agent, or one to
 /// anybody. `unsent` is a message that was not sent, with the reason.
-pub(super) fn form(view: &View<'_>, route: &Route, unsent: Option<(&Letter, &str)>) -> Html {
-    let letter = match route {
-        Route::Room(Room::Mail) => Letter::new(EVERYONE),
-        Route::Agent(id) => match rows::agent(view.rooms(), id).filter(|agent| agent.has_mailbox) {
-            Some(agent) => Letter::new(&agent.name),
-            None => return Html::default(),
-        },
-        Route::Thread(id) => match rows::conversation(view.rooms(), id).last() {
-            Some(message) => Letter::answer(message),
-            None => return Html::default(),
-        },
-        _ => return Html::default(),
+pub(super) fn form(view: &View<'_>, unsent: Option<(&Letter, &str)>) -> Html {
+    let letter = match view.here {
+        Route::Room(Room::Mail) => Some(Letter::new(EVERYONE)),
+        Route::Row(Room::Agents, id) => {
+            let agent = rows::agent(view.rooms(), id).filter(|agent| agent.has_mailbox);
+            agent.map(|agent| Letter::new(&agent.name))
+        }
+        Route::Row(Room::Mail, id) => rows::conversation(view.rooms(), id).last().copied().map(Letter::answer),
+        _ => None,
     };
-    let Some(token) = view.form_token else { return Html::default() };
+    let (Some(token), Some(letter)) = (view.form_token, letter) else { return Html::default() };
     let why = unsent.map(|(_, why)| el("p").class("problem").attr("role", "alert").line(&format!("Not sent: {why}")));
     let letter = unsent.map_or(&letter, |(letter, _)| letter);
     let agents = view.rooms().agents.iter().filter(|agent| agent.has_mailbox && agent.state != AgentState::Gone);
     let names = agents.map(|agent| agent.name.as_str()).chain([EVERYONE]);
     let priority =
         |name: &'static str| el("option").attr("value", name).flag("selected", name == letter.priority).line(name);
-    let field = |id: &'static str, label: &str, input: Html| {
-        el("div").class("field").with([el("label").attr("for", id).line(label), input])
-    };
-    let title = if letter.reply_to.is_some() { "Answer" } else { "Write a message" };
-    let send = el("p").class("buttons").with([button("write").id("write-send").class("main").line("Send the message")]);
-    let fields = [
-        // Enter in a field presses the first button.
-        el("button").kind("submit").flag("disabled", true).flag("hidden", true).line("Enter sends nothing"),
+    let to = el("input").kind("text").id("write-to").attr("name", "to").attr("list", "write-names").typed(&letter.to);
+    let priorities = el("select").id("write-priority").attr("name", "priority").with(PRIORITIES.map(priority));
+    let text = el("textarea").id("write-text").attr("name", "text").attr("rows", "4").with([typed(&letter.text)]);
+    let send = button("write").id("write-send").class("main").line("Send the message");
+    let form = post_form().attr("autocomplete", "off").with([
+        disabled_button(),
         hidden("token", token),
-        hidden("back", &route.url()),
+        hidden("back", &view.here.url()),
         hidden("reply_to", letter.reply_to.as_deref().unwrap_or_default()),
-        field(
-            "write-to",
-            "To: agents, role:X, group:X or everyone",
-            el("input")
-                .kind("text")
-                .id("write-to")
-                .attr("name", "to")
-                .attr("list", "write-names")
-                .typed(&letter.to)
-                .alone(),
-        ),
-        el("datalist").id("write-names").all(names.map(|name| el("option").attr("value", name).line(name))),
-        field(
-            "write-priority",
-            "Priority",
-            el("select").id("write-priority").attr("name", "priority").all(PRIORITIES.map(priority)),
-        ),
-        field(
-            "write-text",
-            "Text",
-            el("textarea").id("write-text").attr("name", "text").attr("rows", "4").with([typed(&letter.text)]),
-        ),
-        send,
-    ];
-    let form = el("form").attr("method", "post").route("action", &Route::Act).attr("autocomplete", "off").with(fields);
+        labelled("write-to", "To: agents, role:X, group:X or everyone", to.alone()),
+        el("datalist").id("write-names").with(names.map(|name| el("option").attr("value", name).line(name))),
+        labelled("write-priority", "Priority", priorities),
+        labelled("write-text", "Text", text),
+        el("p").class("buttons").with([send]),
+    ]);
+    let title = if letter.reply_to.is_some() { "Answer" } else { "Write a message" };
     el("section").class("write").attr("aria-labelledby", "write-title").with([
         el("h2").id("write-title").line(title),
         why.unwrap_or_default(),

@@ -24,6 +24,7 @@ pub(super) fn text(state: &State, open: &Detail) -> String {
         }
         Room::Mail => {
             let Some(message) = rooms.mail.iter().find(|message| message.id == open.id) else { return gone() };
+            text.push("conversation, oldest message first".to_owned());
             for message in rows::conversation(rooms, &message.thread) {
                 let to = rows::recipients(message);
                 text.push(format!("{} to {to}, {}, {}", message.from, message.priority, ago(message.sent)));

@@ -5,14 +5,13 @@ use project::span;
 use ratatui::Frame;
 use ratatui::layout::{Position, Rect};
 use ratatui::style::{Color, Modifier, Style};
-use ratatui::text::{Line, Span};
-use unicode_segmentation::UnicodeSegmentation;
+use ratatui::text::{Line, Span, Text};
 use unicode_width::UnicodeWidthStr;
 
 use super::detail;
 use super::state::{Mode, State, matches};
 use super::writing::Writing;
-use crate::cells::{fit, lines, pad};
+use crate::cells::{fit, fit_end, lines, pad};
 use crate::editor::Editor;
 use crate::rows::{self, Column, Row, Tone};
 
@@ -21,8 +20,26 @@ pub(super) const SMALLEST: (u16, u16) = (60, 16);
 /// The number of events below the needs.
 const EVENTS: usize = 5;
 
+/// The keys, in as many lines as the smallest screen has.
+const HELP: [&str; 13] = [
+    "1-8 Tab ← →        another room",
+    "↑ ↓ j k PgUp PgDn  another row",
+    "Enter              opens the row; a question as its form",
+    "Esc                closes, or removes the filter",
+    "/                  shows only rows that contain a text",
+    "Ctrl-K             goes to any row by a part of its text",
+    "i                  interrupts an evaluation",
+    "x                  ends a session or cancels a call; asks",
+    "e                  shows what happened, with all events",
+    "a                  answers a question",
+    "w                  writes to the agent, elsewhere to all",
+    "r                  replies to a message",
+    "q or Ctrl-C        quits; Ctrl-Z suspends",
+];
+
 const DIM: Style = Style::new().add_modifier(Modifier::DIM);
 const BOLD: Style = Style::new().add_modifier(Modifier::BOLD);
+const CHOSEN: Style = Style::new().add_modifier(Modifier::REVERSED).remove_modifier(Modifier::DIM);
 
 /// The colours, or none (`NO_COLOR`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -34,18 +51,15 @@ pub(super) enum Palette {
 impl Palette {
     /// Returns the style of a tone. The colours are the terminal's own, so they fit light and dark ones.
     fn style(self, tone: Tone) -> Style {
-        let colour = |colour: Color, plain: Style| match self {
-            Palette::Colours => Style::new().fg(colour),
-            Palette::Plain => plain,
-        };
-        match tone {
+        let style = match tone {
             Tone::Plain => Style::new(),
             Tone::Dim => DIM,
-            Tone::Good => colour(Color::Green, Style::new()),
-            Tone::Busy => colour(Color::Blue, Style::new()),
-            Tone::Waiting => colour(Color::Yellow, BOLD).add_modifier(Modifier::BOLD),
-            Tone::Alarm => colour(Color::Red, BOLD).add_modifier(Modifier::BOLD),
-        }
+            Tone::Good => Style::new().fg(Color::Green),
+            Tone::Busy => Style::new().fg(Color::Blue),
+            Tone::Waiting => BOLD.fg(Color::Yellow),
+            Tone::Alarm => BOLD.fg(Color::Red),
+        };
+        Style { fg: style.fg.filter(|_| self == Palette::Colours), ..style }
     }
 }
 
@@ -54,10 +68,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, state: &State, palette: Palette) {
     let area = frame.area();
     if area.width < SMALLEST.0 || area.height < SMALLEST.1 {
         let text = format!("hob top needs {} × {} characters.", SMALLEST.0, SMALLEST.1);
-        return frame.render_widget(
-            Line::raw(fit(&text, usize::from(area.width))),
-            Rect { height: area.height.min(1), ..area },
-        );
+        return paragraph(frame, area, &[text], 0);
     }
     let width = usize::from(area.width);
     let line = |row: u16| Rect { y: area.y + row, height: 1, ..area };
@@ -65,21 +76,27 @@ pub(super) fn draw(frame: &mut Frame<'_>, state: &State, palette: Palette) {
     let body = Rect { y: area.y + 1, height: area.height - 3, ..area };
     let mut cursor = None;
     match &state.mode {
-        Mode::Help => paragraph(frame, body, &help(), 0),
+        Mode::Help => paragraph(frame, body, &HELP, 0),
         Mode::Detail(open) => {
-            let text = detail::text(state, open);
+            let mut all = lines(&detail::text(state, open), width);
+            // The first line names the row, and stays.
+            let rest = all.split_off(all.len().min(1));
+            paragraph(frame, body, &all, 0);
+            let body = Rect { y: body.y + 1, height: body.height - 1, ..body };
             let height = usize::from(body.height);
+            let most = rest.len().saturating_sub(height);
             state.height.set(height.saturating_sub(1));
-            let all = lines(&text, width);
-            let most = all.len().saturating_sub(height);
+            state.most.set(most);
             let first = if open.room == Room::Sessions { most - open.scroll.min(most) } else { open.scroll.min(most) };
-            paragraph(frame, body, &all, first);
+            paragraph(frame, body, &rest, first);
         }
         Mode::Write(writing) => cursor = write(frame, body, writing),
         Mode::Go(editor) => {
             let found = matches(state, editor.text());
             let line = |(room, row): &(Room, Row)| format!("{:<10} {}", room.name(), row.line());
-            paragraph(frame, body, &found.iter().map(line).collect::<Vec<_>>(), 0);
+            let hint = "Type a part of a row. Enter goes to the first that is listed.".to_owned();
+            let lines = found.iter().map(line).chain(found.is_empty().then_some(hint));
+            paragraph(frame, body, &lines.collect::<Vec<_>>(), 0);
         }
         _ => table(frame, body, state, palette),
     }
@@ -95,8 +112,8 @@ pub(super) fn draw(frame: &mut Frame<'_>, state: &State, palette: Palette) {
 /// Draws a message that is written: two lines about it, then the text. Returns the cursor.
 fn write(frame: &mut Frame<'_>, area: Rect, writing: &Writing) -> Option<Position> {
     let width = usize::from(area.width);
-    let answer = if writing.is_answer() { ", an answer" } else { "" };
-    let head = format!("Priority {}{answer}. Agents read it as your own word.", writing.priority);
+    let answer = if writing.letter.reply_to.is_some() { ", an answer" } else { "" };
+    let head = format!("Priority {}{answer}. Agents read it as your own word.", writing.letter.priority);
     let (line, at) = input("To: ", &writing.to, width);
     paragraph(frame, area, &[head, line, String::new()], 0);
     let area = Rect { y: area.y + 3, height: area.height.saturating_sub(3), ..area };
@@ -110,11 +127,9 @@ fn write(frame: &mut Frame<'_>, area: Rect, writing: &Writing) -> Option<Positio
     })
 }
 
-fn paragraph(frame: &mut Frame<'_>, area: Rect, lines: &[String], first: usize) {
-    for (row, line) in lines.iter().skip(first).take(usize::from(area.height)).enumerate() {
-        let at = Rect { y: area.y + row as u16, height: 1, ..area };
-        frame.render_widget(Line::raw(fit(line, usize::from(area.width))), at);
-    }
+fn paragraph(frame: &mut Frame<'_>, area: Rect, lines: &[impl AsRef<str>], first: usize) {
+    let shown = lines.iter().skip(first).take(usize::from(area.height));
+    frame.render_widget(Text::from_iter(shown.map(|line| fit(line.as_ref(), usize::from(area.width)))), area);
 }
 
 /// Renders the rooms with the number of their rows. Where they do not fit, the names are shortened.
@@ -145,46 +160,34 @@ fn tabs(state: &State, width: usize, palette: Palette) -> Line<'static> {
 
 fn table(frame: &mut Frame<'_>, area: Rect, state: &State, palette: Palette) {
     let width = usize::from(area.width);
-    let line = |row: usize| Rect { y: area.y + row as u16, height: 1, ..area };
+    let events = if state.room == Room::Now { EVENTS as u16 + 2 } else { 0 };
+    let list = Rect { height: area.height - events, ..area };
     let rows = state.rows();
-    let events = if state.room == Room::Now { EVENTS + 2 } else { 0 };
-    let height = usize::from(area.height).saturating_sub(1 + events).max(1);
+    let height = usize::from(list.height).saturating_sub(1);
     state.height.set(height);
     let titled = rows::columns(state.room);
     let columns = layout(&titled, width);
-    let head = columns.iter().map(|(at, width)| pad(titled[*at].title, *width));
-    frame.render_widget(Line::styled(head.collect::<Vec<_>>().join(" "), DIM), line(0));
-    if rows.is_empty() {
-        let text = if state.filter.text().is_empty() { state.room.when_empty() } else { "No row matches the filter." };
-        frame.render_widget(Line::raw(fit(text, width)), line(1));
-    }
+    let cell = |text: &str, width: usize, style: Style| Span::styled(pad(&fit(text, width), width + 1), style);
+    let head = columns.iter().map(|&(at, width)| cell(titled[at].title, width, DIM));
     let chosen = state.chosen_index(&rows);
     let first = (chosen + 1).saturating_sub(height);
-    for (index, row) in rows.iter().enumerate().skip(first).take(height) {
-        let is_chosen = index == chosen;
-        let mut spans = Vec::new();
-        for (at, width) in &columns {
-            let cell = row.cells.get(*at).cloned().unwrap_or_default();
-            let style = palette.style(cell.tone);
-            let style =
-                if is_chosen { style.add_modifier(Modifier::REVERSED).remove_modifier(Modifier::DIM) } else { style };
-            spans.push(Span::styled(pad(&cell.text, *width), style));
-            spans.push(Span::styled(
-                " ",
-                if is_chosen { Style::new().add_modifier(Modifier::REVERSED) } else { Style::new() },
-            ));
-        }
-        spans.pop();
-        frame.render_widget(Line::from(spans), line(1 + index - first));
+    let lines = rows.iter().enumerate().skip(first).take(height).map(|(index, row)| {
+        let mark = if index == chosen { CHOSEN } else { Style::new() };
+        let cells = columns.iter().map(|&(at, width)| (&row.cells[at], width));
+        Line::from_iter(cells.map(|(shown, width)| cell(&shown.text, width, palette.style(shown.tone).patch(mark))))
+    });
+    frame.render_widget(Text::from_iter([Line::from_iter(head)].into_iter().chain(lines)), list);
+    if rows.is_empty() {
+        let text = if state.filter.text().is_empty() { state.room.when_empty() } else { "No row matches the filter." };
+        paragraph(frame, Rect { y: area.y + 1, height: 1, ..area }, &[text], 0);
     }
     if state.room == Room::Now {
-        let top = usize::from(area.height).saturating_sub(EVENTS + 1);
-        frame.render_widget(Line::styled("lately (e shows all)", DIM), line(top));
-        for (index, event) in state.snapshot.rooms.events.iter().take(EVENTS).enumerate() {
-            let age = span(state.now.saturating_sub(event.at) / 1000);
-            let text = format!("{} {}", pad(&age, 7), fit(&event.text, width.saturating_sub(8)));
-            frame.render_widget(Line::raw(text), line(top + 1 + index));
-        }
+        let title = Rect { y: list.bottom() + 1, height: 1, ..area };
+        frame.render_widget(Line::styled("lately (e shows all)", DIM), title);
+        let age = |at: u64| pad(&span(state.now.saturating_sub(at) / 1000), 7);
+        let lately = state.snapshot.rooms.events.iter().map(|event| format!("{} {}", age(event.at), event.text));
+        let lines: Vec<String> = lately.take(EVENTS).collect();
+        paragraph(frame, Rect { y: title.bottom(), height: EVENTS as u16, ..area }, &lines, 0);
     }
 }
 
@@ -224,31 +227,19 @@ fn keys(state: &State, width: usize) -> (Line<'static>, Option<usize>) {
         let (line, column) = input(label, editor, width);
         (Line::raw(line), Some(column))
     };
-    match &state.mode {
-        Mode::Filter => typed("filter: ", &state.filter),
-        Mode::Go(editor) => typed("go to: ", editor),
-        Mode::Confirm { question, .. } => (Line::styled(fit(question, width), BOLD), None),
-        Mode::Help => (Line::styled("any key goes back", DIM), None),
-        Mode::Write(_) => {
-            let keys = "^S sends · Tab recipients or text · ^P priority · Esc leaves";
-            (Line::styled(fit(keys, width), DIM), None)
-        }
-        Mode::Detail(detail) => {
-            let acts = acts(detail.room);
-            (Line::styled(fit(&format!("Esc back · 1-8 rooms · ↑↓ PgUp PgDn scroll{acts}"), width), DIM), None)
-        }
+    let keys = match &state.mode {
+        Mode::Filter => return typed("filter: ", &state.filter),
+        Mode::Go(editor) => return typed("go to: ", editor),
+        Mode::Confirm { question, .. } => return (Line::styled(fit(question, width), BOLD), None),
+        Mode::Help => "any key goes back".to_owned(),
+        Mode::Write(_) => "^S sends · Tab recipients or text · ^P priority · Esc leaves".to_owned(),
+        Mode::Detail(open) => format!("Esc back · 1-8 rooms · ↑↓ PgUp PgDn scroll{}", acts(open.room)),
         Mode::List => {
-            let room = match state.room {
-                Room::Now => {
-                    state.snapshot.rooms.now.get(state.chosen_index(&state.rows())).map_or(Room::Now, |need| need.room)
-                }
-                room => room,
-            };
-            let acts = acts(room);
-            let line = format!("Enter opens{acts} · 1-8 rooms · / filter · ^K go · ? keys · q quits");
-            (Line::styled(fit(&line, width), DIM), None)
+            let acts = acts(state.target().map_or(state.room, |(room, _)| room));
+            format!("Enter opens{acts} · ? keys · q quits · 1-8 rooms · / filter · ^K go")
         }
-    }
+    };
+    (Line::styled(fit(&keys, width), DIM), None)
 }
 
 fn acts(room: Room) -> &'static str {
@@ -270,36 +261,4 @@ fn input(label: &str, editor: &Editor, width: usize) -> (String, usize) {
     let before = fit_end(before, room);
     let after = fit(after, room.saturating_sub(before.width()));
     (format!("{label}{before}{after}"), label.width() + before.width())
-}
-
-/// Returns the end of a text that fits.
-fn fit_end(text: &str, width: usize) -> String {
-    let mut used = 0;
-    let fits = |(_, cluster): &(usize, &str)| {
-        used += fit(cluster, width + 1).width();
-        used <= width
-    };
-    let at = text.grapheme_indices(true).rev().take_while(fits).last().map_or(text.len(), |(at, _)| at);
-    fit(&text[at..], width)
-}
-
-fn help() -> Vec<String> {
-    let keys = [
-        "1-8, Tab, ← →    another room",
-        "↑ ↓ j k PgUp PgDn  another row",
-        "Enter            opens the row; a question opens as its form",
-        "Esc              closes, or removes the filter",
-        "/                shows only rows that contain a text",
-        "Ctrl-K           goes to any row by a part of its text",
-        "i                interrupts the evaluation of a session",
-        "x, then y or r   ends or restarts a session",
-        "x, then y        cancels an open call, on a call or an agent",
-        "e                shows what happened, with all events",
-        "a                answers a question",
-        "w                writes to the chosen agent, elsewhere to all agents",
-        "r                replies to a message",
-        "Ctrl-Z           suspends; `fg` continues",
-        "q, Ctrl-C        quits",
-    ];
-    keys.map(str::to_owned).to_vec()
 }

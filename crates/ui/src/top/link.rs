@@ -2,22 +2,19 @@
 //! thread that acts, so that neither blocks the keyboard.
 
 use std::path::{Path, PathBuf};
-use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::mpsc::{Receiver, Sender, SyncSender, channel};
 use std::thread;
 
 use client::Control;
 use client::control::ControlError;
 use project::Project;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::state::{Action, Event};
 use crate::feed::{self, call, outcome, request, stop_call};
 
-/// The bytes of output that are read at once.
-const READ: u64 = 60_000;
-
 /// Starts to watch. The thread ends when the receiver is dropped.
-pub(super) fn watch(project: Project, cwd: PathBuf, events: Sender<Event>) {
+pub(super) fn watch(project: Project, cwd: PathBuf, events: SyncSender<Event>) {
     thread::spawn(move || {
         let hello = Control::hello(&project, &cwd);
         let greet = |control: &mut Control| greet(control, &events);
@@ -29,7 +26,7 @@ pub(super) fn watch(project: Project, cwd: PathBuf, events: Sender<Event>) {
 }
 
 /// Reports that a person looks, so that agents that ask wait longer; unless an agent started this process.
-fn greet(control: &mut Control, events: &Sender<Event>) -> Result<(), ControlError> {
+fn greet(control: &mut Control, events: &SyncSender<Event>) -> Result<(), ControlError> {
     let answer = control.request("ask/refusal", json!({}), |_, _| {})?;
     let refusal = answer["refusal"].as_str().map(str::to_owned);
     if refusal.is_none() {
@@ -41,7 +38,7 @@ fn greet(control: &mut Control, events: &Sender<Event>) -> Result<(), ControlErr
 }
 
 /// Starts the thread that acts, and returns the way to it.
-pub(super) fn act(project: Project, events: Sender<Event>) -> Sender<Action> {
+pub(super) fn act(project: Project, events: SyncSender<Event>) -> Sender<Action> {
     let (actions, todo): (Sender<Action>, Receiver<Action>) = channel();
     thread::spawn(move || {
         for action in todo {
@@ -74,24 +71,12 @@ fn perform(project: &Project, action: Action) -> Option<Event> {
         },
         Action::Read { id, worktree, session, cursor } => {
             // Without an answer the next attempt begins at the same place.
-            let read = |cursor: u64, tail: bool| {
-                let arguments = json!({"session": session, "cursor": cursor, "max_bytes": READ, "tail": tail});
-                let mut answer = call(project, Path::new(&worktree), "repl_read", arguments).unwrap_or_default();
-                answer["structuredContent"].take()
-            };
-            let next = |output: &Value, from: u64| output["cursor"].as_u64().unwrap_or(from);
-            let text = |output: &Value| output["text"].as_str().unwrap_or_default().to_owned();
-            let output = read(cursor, false);
-            let (mut shown, mut cursor) = (text(&output), next(&output, cursor));
-            // A session may print faster than a face reads: then the end is more telling than the middle.
-            if output["more"] == true {
-                let end = read(cursor, true);
-                let gap = if end["cut"] == true { "\n[left out; `hob call repl_read` reads any part]\n" } else { "" };
-                shown.push_str(gap);
-                shown.push_str(&text(&end));
-                cursor = next(&end, cursor);
+            let mut output = feed::output(project, &worktree, &session, cursor).unwrap_or_default();
+            if output.has_gap {
+                output.text.push_str("\n[left out; `hob call repl_read` reads any part]\n");
             }
-            Event::Output { session: id, text: shown, cursor }
+            output.text.push_str(output.end.as_deref().unwrap_or_default());
+            Event::Output { session: id, text: output.text, cursor: output.cursor }
         }
         Action::Quit | Action::Suspend | Action::Answer { .. } => return None,
     })

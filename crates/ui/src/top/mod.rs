@@ -11,16 +11,14 @@ mod screen;
 mod state;
 mod writing;
 
-use std::io;
 use std::path::PathBuf;
 
 use project::dashboard::{NEXT, Room, Snapshot};
 use project::{Project, journal};
-use ratatui::Terminal;
-use ratatui::backend::TestBackend;
 use serde_json::json;
 
 use crate::feed;
+use crate::terminal::draw_lines;
 
 pub use screen::run;
 
@@ -49,31 +47,15 @@ pub fn frame(project: &Project, room: Room, width: u16) -> Result<String, String
     state::update(&mut state, state::Event::Snapshot(Box::new(snapshot)));
     let rows = u16::try_from(state.rows().len()).unwrap_or(u16::MAX).min(200);
     let height = (rows + 12).max(draw::SMALLEST.1);
-    picture(&state, width.max(draw::SMALLEST.0), height).map_err(|error| error.to_string())
+    Ok(picture(&state, width.max(draw::SMALLEST.0), height))
 }
 
 /// Draws a state without colours, as lines without trailing spaces. The lines of keys are left out.
-fn picture(state: &state::State, width: u16, height: u16) -> io::Result<String> {
-    let Ok(mut terminal) = Terminal::new(TestBackend::new(width, height));
-    let Ok(_) = terminal.draw(|frame| draw::draw(frame, state, draw::Palette::Plain));
-    let buffer = terminal.backend().buffer().clone();
-    let line = |row: u16| {
-        let cells = (0..width).map(|column| buffer.cell((column, row)).map_or(" ", |cell| cell.symbol()));
-        let mut line = String::new();
-        let mut skip = 0;
-        for symbol in cells {
-            if skip > 0 {
-                skip -= 1;
-                continue;
-            }
-            skip = unicode_width::UnicodeWidthStr::width(symbol).saturating_sub(1);
-            line.push_str(symbol);
-        }
-        line.trim_end().to_owned()
-    };
-    let mut lines: Vec<String> = (0..height - 1).map(line).collect();
+fn picture(state: &state::State, width: u16, height: u16) -> String {
+    let mut lines = draw_lines((width, height), |frame| draw::draw(frame, state, draw::Palette::Plain));
+    lines.pop();
     lines.dedup_by(|one, other| one.is_empty() && other.is_empty());
-    Ok(lines.join("\n").trim_end().to_owned() + "\n")
+    lines.join("\n").trim_end().to_owned() + "\n"
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 use std::sync::atomic::Ordering;
-use std::sync::mpsc::{Receiver, channel};
+use std::sync::mpsc::sync_channel;
 use std::time::{Duration, Instant};
 
 use project::journal;
@@ -15,7 +15,7 @@ use super::TopOptions;
 use super::draw::{Palette, draw};
 use super::link;
 use super::state::{Action, Event, State, update};
-use crate::terminal::{ENDING, Readiness, Screen, flag_of, read_key, restore_at_panic, wait_for_keys};
+use crate::terminal::{ENDING, Readiness, Screen, discard_keys, flag_of, read_key, restore_at_panic, wait_for_keys};
 
 /// The time to wait for keys before news are looked at. It bounds the delay from an event to its frame.
 const LOOK: Duration = Duration::from_millis(20);
@@ -32,11 +32,12 @@ pub fn run(options: TopOptions<'_>) -> io::Result<()> {
     let ends = flag_of(&ENDING)?;
     let [stops, continues] = [flag_of(&[Signal::TSTP])?, flag_of(&[Signal::CONT])?];
     restore_at_panic();
-    let (events, news) = channel();
+    // News wait here while a form is open, and the daemon keeps none for a face that does not ask.
+    let (events, news) = sync_channel(1);
     link::watch(project.clone(), cwd, events.clone());
     let actions = link::act(project, events);
     let mut state = State::new(room);
-    let mut screen = Some(Screen::take()?);
+    let mut screen = Screen::take()?;
     let mut titled = usize::MAX;
     let mut clock: Option<Instant> = None;
     let mut is_reading = false;
@@ -44,64 +45,53 @@ pub fn run(options: TopOptions<'_>) -> io::Result<()> {
         if ends.load(Ordering::Relaxed) {
             return Ok(());
         }
-        let mut todo = Vec::new();
-        let mut is_changed = false;
-        if clock.is_none_or(|at| at.elapsed() >= CLOCK) {
-            clock = Some(Instant::now());
-            todo.extend(update(&mut state, Event::Clock(journal::now())));
-            is_changed = true;
+        // Nobody gave the terminal back before SIGSTOP, and a shell has used it since.
+        if continues.swap(false, Ordering::Relaxed) {
+            screen.lend(|| ())?;
+            (clock, titled) = (None, usize::MAX);
         }
-        for event in news_of(&news) {
-            is_reading &= !matches!(event, Event::Output { .. });
-            todo.extend(update(&mut state, event));
-            is_changed = true;
+        let mut todo = Vec::new();
+        let is_due = clock.is_none_or(|at| at.elapsed() >= CLOCK);
+        let mut events: Vec<Event> = news.try_iter().collect();
+        if is_due {
+            clock = Some(Instant::now());
+            events.push(Event::Clock(journal::now()));
+        }
+        if !events.is_empty() {
+            for event in events {
+                is_reading &= !matches!(event, Event::Output { .. });
+                todo.extend(update(&mut state, event));
+            }
+            set_title(&state, &mut titled);
+            screen.terminal.draw(|frame| draw(frame, &state, palette))?;
         }
         if stops.swap(false, Ordering::Relaxed) {
             todo.push(Action::Suspend);
         }
-        // Nobody gave the terminal back before SIGSTOP, and a shell has used it since.
-        if continues.swap(false, Ordering::Relaxed) {
-            drop(screen.take());
-            screen = Some(Screen::take()?);
-            (is_changed, titled) = (true, usize::MAX);
-        }
-        if let Some(screen) = screen.as_mut().filter(|_| is_changed) {
-            set_title(&state, &mut titled);
-            screen.terminal.draw(|frame| draw(frame, &state, palette))?;
-        }
         match wait_for_keys(LOOK)? {
             Readiness::Gone => return Ok(()),
-            _ if event::poll(Duration::ZERO)? => {
+            Readiness::Nothing | Readiness::Part => {}
+            Readiness::Event => {
                 // All pending keys are handled before the next frame, unless one needs the terminal.
                 while todo.is_empty() && event::poll(Duration::ZERO)? {
-                    if let Some(pressed) = read_key()? {
-                        todo.extend(update(&mut state, Event::Key(pressed)));
-                    }
+                    let pressed = read_key()?.map(Event::Key);
+                    todo.extend(pressed.into_iter().flat_map(|event| update(&mut state, event)));
                 }
-                if let Some(screen) = screen.as_mut() {
-                    screen.terminal.draw(|frame| draw(frame, &state, palette))?;
-                }
+                screen.terminal.draw(|frame| draw(frame, &state, palette))?;
             }
-            Readiness::Nothing => {}
-            // Events that crossterm has not read yet arrive with the next key.
-            Readiness::Keys => std::thread::sleep(LOOK),
         }
         for action in todo {
             match action {
                 Action::Quit => return Ok(()),
                 Action::Suspend => {
-                    drop(screen.take());
-                    stop_here();
+                    screen.lend(stop_here)?;
                     continues.store(false, Ordering::Relaxed);
-                    screen = Some(Screen::take()?);
                     (clock, titled) = (None, usize::MAX);
                 }
                 Action::Answer { question } => {
-                    drop(screen.take());
-                    let outcome = answer(&question);
-                    screen = Some(Screen::take()?);
+                    let outcome = screen.lend(|| answer(&question))?;
                     // Keys that were typed after the form are not commands here.
-                    let _ = rustix::termios::tcflush(io::stdin(), rustix::termios::QueueSelector::IFlush);
+                    discard_keys();
                     update(&mut state, Event::Notice(outcome));
                     (clock, titled) = (None, usize::MAX);
                 }
@@ -115,18 +105,6 @@ pub fn run(options: TopOptions<'_>) -> io::Result<()> {
             }
         }
     }
-}
-
-/// Returns the news so far. Of several states of the rooms only the last one counts.
-fn news_of(news: &Receiver<Event>) -> Vec<Event> {
-    let mut events: Vec<Event> = news.try_iter().collect();
-    let last = events.iter().rposition(|event| matches!(event, Event::Snapshot(_)));
-    let mut index = 0;
-    events.retain(|event| {
-        index += 1;
-        !matches!(event, Event::Snapshot(_)) || Some(index - 1) == last
-    });
-    events
 }
 
 /// Sets the title of the terminal to the number of open questions.

@@ -19,6 +19,7 @@ const LINES: usize = 2_000;
 /// An event.
 #[derive(Debug, Clone)]
 pub(super) enum Event {
+    /// A key of the person.
     Key(Key),
     /// A new state of the rooms.
     Snapshot(Box<Snapshot>),
@@ -33,52 +34,34 @@ pub(super) enum Event {
     /// The message of the person was sent, with a sentence about it.
     Sent(String),
     /// More output of a session, from this cursor on.
-    Output {
-        session: String,
-        text: String,
-        cursor: u64,
-    },
+    Output { session: String, text: String, cursor: u64 },
 }
 
 /// An effect of an event.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Action {
+    /// Ends the program.
     Quit,
     /// Stops this process until it is continued.
     Suspend,
     /// Opens the form of a question.
-    Answer {
-        question: String,
-    },
+    Answer { question: String },
     /// Calls a tool as from a worktree.
-    Call {
-        worktree: String,
-        tool: &'static str,
-        arguments: Value,
-    },
+    Call { worktree: String, tool: &'static str, arguments: Value },
     /// Stops an open call of an agent.
-    StopCall {
-        number: u64,
-        started: u64,
-    },
+    StopCall { number: u64, started: u64 },
     /// Sends a message of the person.
     Write(Letter),
     /// Marks messages to the person as read.
-    See {
-        ids: Vec<String>,
-    },
+    See { ids: Vec<String> },
     /// Reads the output of a session from a cursor on.
-    Read {
-        id: String,
-        worktree: String,
-        session: String,
-        cursor: u64,
-    },
+    Read { id: String, worktree: String, session: String, cursor: u64 },
 }
 
 /// The part of the screen that receives keys.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) enum Mode {
+    #[default]
     List,
     /// Types the filter of the room.
     Filter,
@@ -108,7 +91,7 @@ pub(super) struct Detail {
 }
 
 /// The state.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct State {
     pub snapshot: Snapshot,
     /// The reason why the daemon is not reachable.
@@ -116,10 +99,8 @@ pub(super) struct State {
     pub refusal: Option<String>,
     pub now: u64,
     pub room: Room,
-    /// The id of the chosen row of each room.
-    pub chosen: HashMap<Room, String>,
-    /// Its index when it was last seen, for when it is gone.
-    index: HashMap<Room, usize>,
+    /// The chosen row of each room: its id, and its index when it was last seen, for when it is gone.
+    pub chosen: HashMap<Room, (String, usize)>,
     pub filter: Editor,
     pub mode: Mode,
     pub notice: Option<String>,
@@ -127,27 +108,17 @@ pub(super) struct State {
     pub unsent: Option<Letter>,
     /// The messages to the person that were marked as read.
     pub seen: HashSet<String>,
+    /// The effects of the present event.
+    pub todo: Vec<Action>,
     /// The number of rows that the last frame had room for.
     pub height: Cell<usize>,
+    /// The number of lines by which the last frame could be scrolled.
+    pub most: Cell<usize>,
 }
 
 impl State {
     pub(super) fn new(room: Room) -> State {
-        State {
-            snapshot: Snapshot::default(),
-            lost: Some("connecting".to_owned()),
-            refusal: None,
-            now: 0,
-            room,
-            chosen: HashMap::new(),
-            index: HashMap::new(),
-            filter: Editor::default(),
-            mode: Mode::List,
-            notice: None,
-            unsent: None,
-            seen: HashSet::new(),
-            height: Cell::new(10),
-        }
+        State { lost: Some("connecting".to_owned()), room, ..State::default() }
     }
 
     /// Returns the rows of the open room that pass the filter.
@@ -159,37 +130,45 @@ impl State {
 
     /// Returns the index of the chosen row among these.
     pub(super) fn chosen_index(&self, rows: &[Row]) -> usize {
-        let index = self.index.get(&self.room).copied().unwrap_or_default();
+        let Some((id, index)) = self.chosen.get(&self.room) else { return 0 };
         // At the top, the list follows new calls and more urgent needs.
-        if matches!(self.room, Room::Now | Room::Activity) && index == 0 {
+        if matches!(self.room, Room::Now | Room::Activity) && *index == 0 {
             return 0;
         }
-        let by_id = self.chosen.get(&self.room).and_then(|id| rows.iter().position(|row| row.id == *id));
-        by_id.unwrap_or_else(|| index.min(rows.len().saturating_sub(1)))
+        let by_id = rows.iter().position(|row| row.id == *id);
+        by_id.unwrap_or_else(|| rows.len().saturating_sub(1).min(*index))
     }
 
     fn choose(&mut self, rows: &[Row], index: usize) {
         let index = index.min(rows.len().saturating_sub(1));
         if let Some(row) = rows.get(index) {
-            self.chosen.insert(self.room, row.id.clone());
-            self.index.insert(self.room, index);
+            self.chosen.insert(self.room, (row.id.clone(), index));
         }
     }
 
-    /// Returns the room and the id of the chosen row; for a need, those of the row that it is about.
+    /// Returns the room and the id of the open or chosen row; for a need, those of the row that it is about.
     pub(super) fn target(&self) -> Option<(Room, String)> {
         if let Mode::Detail(detail) = &self.mode {
             return Some((detail.room, detail.id.clone()));
         }
         let rows = self.rows();
         let id = rows.get(self.chosen_index(&rows))?.id.clone();
-        match self.room {
-            Room::Now => {
-                let need = self.snapshot.rooms.now.iter().find(|need| need.id == id)?;
-                Some((need.room, id))
-            }
-            room => Some((room, id)),
+        let need = || self.snapshot.rooms.now.iter().find(|need| need.id == id);
+        let room = if self.room == Room::Now { need()?.room } else { self.room };
+        Some((room, id))
+    }
+
+    /// Shows a sentence until the next key.
+    pub(super) fn tell(&mut self, notice: &str) {
+        self.notice = Some(notice.to_owned());
+    }
+
+    /// Returns true if this process may act for the person. Shows the reason otherwise.
+    pub(super) fn may_act(&mut self) -> bool {
+        if self.refusal.is_some() {
+            self.notice.clone_from(&self.refusal);
         }
+        self.refusal.is_none()
     }
 }
 
@@ -197,35 +176,20 @@ impl State {
 pub(super) fn update(state: &mut State, event: Event) -> Vec<Action> {
     match event {
         Event::Snapshot(snapshot) => {
-            state.snapshot = *snapshot;
-            state.lost = None;
+            (state.snapshot, state.lost) = (*snapshot, None);
             let rows = state.rows();
             let index = state.chosen_index(&rows);
             state.choose(&rows, index);
-            let mut actions = follow_output(state);
-            actions.extend(writing::see(state));
-            actions
+            follow(state);
         }
-        Event::Lost(why) => {
-            state.lost = Some(why);
-            Vec::new()
-        }
-        Event::Refusal(refusal) => {
-            state.refusal = refusal;
-            Vec::new()
-        }
+        Event::Lost(why) => state.lost = Some(why),
+        Event::Refusal(refusal) => state.refusal = refusal,
         Event::Clock(now) => {
             state.now = now;
-            follow_output(state)
+            follow(state);
         }
-        Event::Notice(notice) => {
-            state.notice = Some(notice);
-            Vec::new()
-        }
-        Event::Sent(notice) => {
-            (state.notice, state.unsent) = (Some(notice), None);
-            Vec::new()
-        }
+        Event::Notice(notice) => state.notice = Some(notice),
+        Event::Sent(notice) => (state.notice, state.unsent) = (Some(notice), None),
         Event::Output { session, text, cursor } => {
             if let Mode::Detail(detail) = &mut state.mode
                 && detail.id == session
@@ -239,55 +203,54 @@ pub(super) fn update(state: &mut State, event: Event) -> Vec<Action> {
                     detail.output.drain(..cut);
                 }
             }
-            Vec::new()
         }
         Event::Key(key) => {
             state.notice = None;
-            press(state, key)
+            press(state, key);
         }
+    }
+    std::mem::take(&mut state.todo)
+}
+
+/// Reads more output of an open session, and marks an open conversation as read.
+fn follow(state: &mut State) {
+    let Mode::Detail(Detail { room, id, cursor, .. }) = &state.mode else { return };
+    match rows::session(&state.snapshot.rooms, id) {
+        Some(session) if *room == Room::Sessions && state.lost.is_none() && !session.is_server => {
+            let (worktree, name) = (session.worktree.clone(), session.name.clone());
+            state.todo.push(Action::Read { id: id.clone(), worktree, session: name, cursor: *cursor });
+        }
+        _ => writing::see(state),
     }
 }
 
-/// Reads more output while a session is open.
-fn follow_output(state: &State) -> Vec<Action> {
-    let Mode::Detail(Detail { room: Room::Sessions, id, cursor, .. }) = &state.mode else { return Vec::new() };
-    let session = rows::session(&state.snapshot.rooms, id);
-    let Some(session) = session.filter(|session| state.lost.is_none() && !session.is_server) else {
-        return Vec::new();
-    };
-    let (worktree, name) = (session.worktree.clone(), session.name.clone());
-    vec![Action::Read { id: id.clone(), worktree, session: name, cursor: *cursor }]
-}
-
-fn press(state: &mut State, key: Key) -> Vec<Action> {
+fn press(state: &mut State, key: Key) {
     match key {
-        Key::Ctrl('c') => return vec![Action::Quit],
-        Key::Ctrl('z') => return vec![Action::Suspend],
-        Key::Ctrl('k') if !matches!(state.mode, Mode::Write(_)) => {
-            state.mode = Mode::Go(Editor::default());
-            return Vec::new();
-        }
+        Key::Ctrl('c') => return state.todo.push(Action::Quit),
+        Key::Ctrl('z') => return state.todo.push(Action::Suspend),
+        Key::Ctrl('k') if !matches!(state.mode, Mode::Write(_)) => return state.mode = Mode::Go(Editor::default()),
         _ => {}
     }
-    match std::mem::replace(&mut state.mode, Mode::List) {
+    match std::mem::take(&mut state.mode) {
         Mode::List => press_list(state, key),
-        Mode::Help => Vec::new(),
+        Mode::Help => {}
         Mode::Filter => press_filter(state, key),
         Mode::Go(editor) => press_go(state, editor, key),
         Mode::Confirm { answers, .. } => {
-            answers.into_iter().filter(|(letter, _)| key == Key::Char(*letter)).map(|(_, action)| action).collect()
+            let chosen = answers.into_iter().find(|(letter, _)| key == Key::Char(*letter));
+            state.todo.extend(chosen.map(|(_, action)| action));
         }
         Mode::Detail(detail) => press_detail(state, detail, key),
         Mode::Write(writing) => writing::press(state, writing, key),
     }
 }
 
-fn press_list(state: &mut State, key: Key) -> Vec<Action> {
+fn press_list(state: &mut State, key: Key) {
     let rows = state.rows();
     let at = state.chosen_index(&rows);
     let page = state.height.get().max(1);
     match key {
-        Key::Char('q') => return vec![Action::Quit],
+        Key::Char('q') => state.todo.push(Action::Quit),
         Key::Char('?') => state.mode = Mode::Help,
         Key::Char('/') => state.mode = Mode::Filter,
         Key::Escape => state.filter = Editor::default(),
@@ -300,10 +263,9 @@ fn press_list(state: &mut State, key: Key) -> Vec<Action> {
         Key::PageDown => state.choose(&rows, at + page),
         Key::Home => state.choose(&rows, 0),
         Key::End => state.choose(&rows, usize::MAX),
-        Key::Enter => return open(state),
-        key => return act(state, &key),
+        Key::Enter => open(state),
+        key => act(state, &key),
     }
-    Vec::new()
 }
 
 fn room_of(digit: char) -> Room {
@@ -316,63 +278,51 @@ fn neighbour(room: Room, by: usize) -> Room {
 }
 
 /// Opens the chosen row: a question as its form, everything else as a page.
-fn open(state: &mut State) -> Vec<Action> {
+fn open(state: &mut State) {
     match state.target() {
         Some((Room::Questions, question)) => answer(state, question),
-        Some((Room::Now, setting)) => {
-            state.notice = Some(format!("`hob trust` in a shell shows {setting} and grants it"));
-            Vec::new()
-        }
-        None => Vec::new(),
+        Some((Room::Now, setting)) => state.tell(&format!("`hob trust` in a shell shows {setting} and grants it")),
+        None => {}
         Some((room, id)) => {
             state.mode = Mode::Detail(Detail { room, id, ..Detail::default() });
-            let mut actions = follow_output(state);
-            actions.extend(writing::see(state));
-            actions
+            follow(state);
         }
     }
 }
 
-fn answer(state: &mut State, question: String) -> Vec<Action> {
-    match &state.refusal {
-        Some(why) => {
-            state.notice = Some(why.clone());
-            Vec::new()
-        }
-        None => vec![Action::Answer { question }],
+fn answer(state: &mut State, question: String) {
+    if state.may_act() {
+        state.todo.push(Action::Answer { question });
     }
 }
 
 /// Acts on the chosen or open row.
-fn act(state: &mut State, key: &Key) -> Vec<Action> {
-    if let Key::Char(letter @ ('w' | 'r')) = key {
-        return writing::write(state, *letter == 'r');
+fn act(state: &mut State, key: &Key) {
+    match key {
+        Key::Char(letter @ ('w' | 'r')) => return writing::write(state, *letter == 'r'),
+        Key::Char('e') => return state.mode = Mode::Detail(Detail { room: Room::Now, ..Detail::default() }),
+        _ => {}
     }
-    if *key == Key::Char('e') {
-        state.mode = Mode::Detail(Detail { room: Room::Now, ..Detail::default() });
-        return Vec::new();
-    }
-    let Some((room, id)) = state.target() else { return Vec::new() };
+    let Some((room, id)) = state.target() else { return };
+    let session = session_of(state, room, &id);
     match (key, room) {
-        (Key::Char('a'), Room::Questions) => return answer(state, id),
+        (Key::Char('a'), Room::Questions) => answer(state, id),
         (Key::Char('x'), Room::Activity | Room::Agents) => stop_call(state, room, &id),
-        (Key::Char('i'), _) => match session_of(state, room, &id) {
-            Some(session) => return vec![on_session(session, "repl_interrupt")],
-            None => state.notice = Some("no evaluation is running here".to_owned()),
+        (Key::Char('i'), _) => match session.map(|session| on_session(session, "repl_interrupt")) {
+            Some(interrupt) => state.todo.push(interrupt),
+            None => state.tell("no evaluation is running here"),
         },
-        (Key::Char('x'), _) => match session_of(state, room, &id) {
+        (Key::Char('x'), _) => match session {
             Some(session) => {
-                let name = &session.name;
-                let question = format!("End {name}? Its definitions are lost. y ends it, r restarts it");
+                let question = format!("End {}? Its definitions are lost. y ends it, r restarts it", session.name);
                 let answers = [('y', "repl_stop"), ('r', "repl_restart")];
                 let answers = answers.map(|(letter, tool)| (letter, on_session(session, tool))).to_vec();
                 state.mode = Mode::Confirm { question, answers };
             }
-            None => state.notice = Some("no session here".to_owned()),
+            None => state.tell("no session here"),
         },
         _ => {}
     }
-    Vec::new()
 }
 
 fn on_session(session: &SessionRow, tool: &'static str) -> Action {
@@ -385,20 +335,18 @@ fn on_session(session: &SessionRow, tool: &'static str) -> Action {
 
 /// Asks whether an open call is to be stopped: that of the row, or the latest one of the agent.
 fn stop_call(state: &mut State, room: Room, id: &str) {
-    if let Some(why) = &state.refusal {
-        state.notice = Some(why.clone());
+    if !state.may_act() {
         return;
     }
     let is_it = |call: &&CallRow| if room == Room::Agents { call.agent == id } else { rows::call_id(call) == id };
     let mut open = state.snapshot.rooms.activity.iter().filter(|call| call.outcome.is_none());
     match open.find(is_it) {
         Some(CallRow { number, started, agent, tool, .. }) => {
-            state.mode = Mode::Confirm {
-                question: format!("Cancel the {tool} of {agent}? It gets an error that says so. y cancels it"),
-                answers: vec![('y', Action::StopCall { number: *number, started: *started })],
-            };
+            let question = format!("Cancel the {tool} of {agent}? It gets an error that says so. y cancels it");
+            let answers = vec![('y', Action::StopCall { number: *number, started: *started })];
+            state.mode = Mode::Confirm { question, answers };
         }
-        None => state.notice = Some("no open call here".to_owned()),
+        None => state.tell("no open call here"),
     }
 }
 
@@ -409,25 +357,21 @@ fn session_of<'a>(state: &'a State, room: Room, id: &str) -> Option<&'a SessionR
         Room::Sessions => rows::session(rooms, id).filter(|session| !session.is_server),
         Room::Agents => {
             let agent = rows::agent(rooms, id)?;
-            let mut running = rooms.sessions.iter().filter(|session| session.running_since.is_some());
-            let only = running.find(|session| session.worktree == agent.worktree)?;
-            running.all(|session| session.worktree != agent.worktree).then_some(only)
+            let is_there = |session: &&SessionRow| session.worktree == agent.worktree;
+            let mut running = rooms.sessions.iter().filter(|session| session.running_since.is_some()).filter(is_there);
+            running.next().filter(|_| running.next().is_none())
         }
         _ => None,
     }
 }
 
-fn press_filter(state: &mut State, key: Key) -> Vec<Action> {
+fn press_filter(state: &mut State, key: Key) {
     match key {
-        Key::Enter => return Vec::new(),
-        Key::Escape => {
-            state.filter = Editor::default();
-            return Vec::new();
-        }
+        Key::Enter => return,
+        Key::Escape => return state.filter = Editor::default(),
         key => state.filter.press(key),
     }
     state.mode = Mode::Filter;
-    Vec::new()
 }
 
 /// Returns the rows of all rooms that hold a text, each with its room; those that begin with it come first.
@@ -442,50 +386,40 @@ pub(super) fn matches(state: &State, text: &str) -> Vec<(Room, Row)> {
     found
 }
 
-fn press_go(state: &mut State, mut editor: Editor, key: Key) -> Vec<Action> {
+fn press_go(state: &mut State, mut editor: Editor, key: Key) {
     match key {
-        Key::Escape => return Vec::new(),
+        Key::Escape => return,
         Key::Enter => {
             if let Some((room, row)) = matches(state, editor.text()).into_iter().next() {
-                state.room = room;
-                state.filter = Editor::default();
-                state.chosen.insert(room, row.id);
+                (state.room, state.filter) = (room, Editor::default());
                 // The id decides, also in the room of calls.
-                state.index.insert(room, 1);
+                state.chosen.insert(room, (row.id, 1));
             }
-            return Vec::new();
+            return;
         }
         key => editor.press(key),
     }
     state.mode = Mode::Go(editor);
-    Vec::new()
 }
 
-fn press_detail(state: &mut State, mut detail: Detail, key: Key) -> Vec<Action> {
-    let page = state.height.get().max(1);
-    // Output is read from its end, everything else from its top.
-    let is_output = detail.room == Room::Sessions;
-    let (up, down) = (
-        |by: usize, scroll: usize| if is_output { scroll.saturating_add(by) } else { scroll.saturating_sub(by) },
-        |by: usize, scroll: usize| if is_output { scroll.saturating_sub(by) } else { scroll.saturating_add(by) },
-    );
-    match key {
-        Key::Escape | Key::Char('q') | Key::Left => return Vec::new(),
-        Key::Char(digit @ '1'..='8') => {
-            state.room = room_of(digit);
-            return Vec::new();
-        }
-        Key::Up | Key::Char('k') => detail.scroll = up(1, detail.scroll),
-        Key::Down | Key::Char('j') => detail.scroll = down(1, detail.scroll),
-        Key::PageUp => detail.scroll = up(page, detail.scroll),
-        Key::PageDown => detail.scroll = down(page, detail.scroll),
-        Key::Home => detail.scroll = if is_output { LINES } else { 0 },
-        Key::End => detail.scroll = if is_output { 0 } else { LINES },
+fn press_detail(state: &mut State, mut detail: Detail, key: Key) {
+    let page = state.height.get().max(1).cast_signed();
+    let down = match key {
+        Key::Escape | Key::Char('q') | Key::Left => return,
+        Key::Char(digit @ '1'..='8') => return state.room = room_of(digit),
+        Key::Up | Key::Char('k') => -1,
+        Key::Down | Key::Char('j') => 1,
+        Key::PageUp => -page,
+        Key::PageDown => page,
+        Key::Home => isize::MIN + 1,
+        Key::End => isize::MAX,
         key => {
             state.mode = Mode::Detail(detail);
             return act(state, &key);
         }
-    }
+    };
+    // Output is read from its end, everything else from its top.
+    let by = if detail.room == Room::Sessions { -down } else { down };
+    detail.scroll = detail.scroll.min(state.most.get()).saturating_add_signed(by);
     state.mode = Mode::Detail(detail);
-    Vec::new()
 }

@@ -13,47 +13,35 @@ use crate::terminal::Key;
 pub(super) struct Writing {
     pub to: Editor,
     pub text: Editor,
-    pub priority: String,
-    reply_to: Option<String>,
+    /// The message without what is in the editors.
+    pub letter: Letter,
     /// True while the recipients have the keyboard.
     pub is_at_recipients: bool,
-    /// The open row to return to.
-    back: Option<Detail>,
+    /// The mode to return to: the list, or an open row.
+    back: Box<Mode>,
 }
 
 impl Writing {
-    fn new(letter: &Letter, back: Option<Detail>) -> Writing {
+    fn new(letter: Letter, back: Mode) -> Writing {
         Writing {
             to: Editor::new(&letter.to, false),
             text: Editor::new(&letter.text, true),
-            priority: letter.priority.clone(),
-            reply_to: letter.reply_to.clone(),
             is_at_recipients: letter.to.is_empty(),
-            back,
+            letter,
+            back: Box::new(back),
         }
     }
 
     fn letter(&self) -> Letter {
-        Letter {
-            to: self.to.text().to_owned(),
-            text: self.text.text().to_owned(),
-            priority: self.priority.clone(),
-            reply_to: self.reply_to.clone(),
-        }
-    }
-
-    /// Returns true if it is an answer in a thread.
-    pub(super) fn is_answer(&self) -> bool {
-        self.reply_to.is_some()
+        Letter { to: self.to.text().to_owned(), text: self.text.text().to_owned(), ..self.letter.clone() }
     }
 }
 
 /// Begins a message: an answer to the chosen one, or a new one to the chosen agent, else to all agents. A message that
 /// was left or not sent continues.
-pub(super) fn write(state: &mut State, is_answer: bool) -> Vec<Action> {
-    if let Some(why) = &state.refusal {
-        state.notice = Some(why.clone());
-        return Vec::new();
+pub(super) fn write(state: &mut State, is_answer: bool) {
+    if !state.may_act() {
+        return;
     }
     let rooms = &state.snapshot.rooms;
     let letter = match (is_answer, state.target()) {
@@ -65,46 +53,38 @@ pub(super) fn write(state: &mut State, is_answer: bool) -> Vec<Action> {
         }
         (false, _) => Some(Letter::new(EVERYONE)),
     };
-    let Some(letter) = letter else {
-        state.notice = Some("only messages can be answered".to_owned());
-        return Vec::new();
-    };
+    let Some(letter) = letter else { return state.tell("only messages can be answered") };
     let is_same = |unsent: &Letter| unsent.reply_to == letter.reply_to && (!is_answer || unsent.to == letter.to);
     let letter = state.unsent.clone().filter(is_same).unwrap_or(letter);
-    let back = match std::mem::replace(&mut state.mode, Mode::List) {
-        Mode::Detail(detail) => Some(detail),
-        _ => None,
-    };
-    state.mode = Mode::Write(Writing::new(&letter, back));
-    Vec::new()
+    let back = std::mem::take(&mut state.mode);
+    state.mode = Mode::Write(Writing::new(letter, back));
 }
 
 /// Handles a key.
-pub(super) fn press(state: &mut State, mut writing: Writing, key: Key) -> Vec<Action> {
+pub(super) fn press(state: &mut State, mut writing: Writing, key: Key) {
     let editor = if writing.is_at_recipients { &mut writing.to } else { &mut writing.text };
     match key {
         Key::Escape => {
             state.unsent = Some(writing.letter()).filter(|letter| !letter.text.trim().is_empty());
             if state.unsent.is_some() {
-                state.notice = Some("not sent; the same key opens the message again".to_owned());
+                state.tell("not sent; the same key opens the message again");
             }
-            state.mode = writing.back.map_or(Mode::List, Mode::Detail);
-            return Vec::new();
+            return state.mode = *writing.back;
         }
         Key::Ctrl('s') => {
             let letter = writing.letter();
             match letter.params() {
                 Ok(_) => {
                     state.unsent = Some(letter.clone());
-                    state.mode = writing.back.map_or(Mode::List, Mode::Detail);
-                    return vec![Action::Write(letter)];
+                    state.todo.push(Action::Write(letter));
+                    return state.mode = *writing.back;
                 }
-                Err(why) => state.notice = Some(why.to_owned()),
+                Err(why) => state.tell(why),
             }
         }
         Key::Ctrl('p') => {
-            let at = PRIORITIES.iter().position(|priority| *priority == writing.priority).unwrap_or_default();
-            writing.priority = PRIORITIES[(at + 1) % PRIORITIES.len()].to_owned();
+            let at = PRIORITIES.iter().position(|priority| *priority == writing.letter.priority).unwrap_or_default();
+            writing.letter.priority = PRIORITIES[(at + 1) % PRIORITIES.len()].to_owned();
         }
         Key::Tab | Key::BackTab => writing.is_at_recipients = !writing.is_at_recipients,
         Key::Enter if writing.is_at_recipients => writing.is_at_recipients = false,
@@ -113,19 +93,19 @@ pub(super) fn press(state: &mut State, mut writing: Writing, key: Key) -> Vec<Ac
         key => editor.press(key),
     }
     state.mode = Mode::Write(writing);
-    Vec::new()
 }
 
 /// Marks the messages to the person in the open conversation as read.
-pub(super) fn see(state: &mut State) -> Vec<Action> {
-    let Mode::Detail(Detail { room: Room::Mail, id, .. }) = &state.mode else { return Vec::new() };
-    if state.refusal.is_some() {
-        return Vec::new();
-    }
+pub(super) fn see(state: &mut State) {
+    let Mode::Detail(Detail { room: Room::Mail, id, .. }) = &state.mode else { return };
     let mail = &state.snapshot.rooms.mail;
-    let Some(opened) = mail.iter().find(|message| message.id == *id) else { return Vec::new() };
+    let Some(opened) = mail.iter().find(|message| message.id == *id).filter(|_| state.refusal.is_none()) else {
+        return;
+    };
     let unread = mail.iter().filter(|message| message.thread == opened.thread && message.is_unread_by_user());
     let ids: Vec<String> =
         unread.map(|message| message.id.clone()).filter(|id| state.seen.insert(id.clone())).collect();
-    if ids.is_empty() { Vec::new() } else { vec![Action::See { ids }] }
+    if !ids.is_empty() {
+        state.todo.push(Action::See { ids });
+    }
 }

@@ -42,7 +42,10 @@ fn measure(bench: &Bench) -> Result<Vec<Figure>> {
     // What the faces cost at all is not growth.
     calls(&mut agent, 100)?;
     let before = Memory::read(daemon)?.resident;
-    let beside = calls(&mut agent, beats)?;
+    let mut beside = calls(&mut agent, beats / 2)?;
+    let halfway = Memory::read(daemon)?.resident;
+    beside.0.extend(calls(&mut agent, beats / 2)?.0);
+    let after_load = Memory::read(daemon)?.resident;
     agent.call("repl_read", json!({ "session": "mark-of-calls" }))?;
     let after_calls = current(&top, &activity, "mark-of-calls")?;
     let after_rush = Memory::read(daemon)?.resident;
@@ -78,6 +81,16 @@ fn measure(bench: &Bench) -> Result<Vec<Figure>> {
             beside.percentile(50),
             Some(("alone", alone.percentile(50))),
             Some(Target::MaxTimesFloor(1.5)),
+        ),
+        figure("the daemon's memory before the calls", "MiB", before, None, None),
+        figure("the daemon's memory after half of the calls", "MiB", halfway, None, None),
+        figure("the daemon's memory after all calls", "MiB", after_load, None, None),
+        figure(
+            "the daemon grew in the second half of the calls",
+            "MiB",
+            after_load - halfway,
+            None,
+            Some(Target::Max(2.0)),
         ),
         figure("the daemon grew during the calls", "MiB", after_rush - before, None, Some(Target::Max(8.0))),
         figure("the daemon grew during calls and output", "MiB", after_all - before, None, Some(Target::Max(32.0))),

@@ -5,24 +5,8 @@ use serde_json::{Value, json};
 use super::super::question::Question;
 use super::super::state::{Focus, State, Step};
 use super::super::{Answer, Draft};
-use super::picture;
+use super::{Chance, picture};
 use crate::terminal::Key;
-
-/// Random numbers from a fixed seed.
-struct Chance(u64);
-
-impl Chance {
-    fn below(&mut self, bound: usize) -> usize {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        (self.0 % bound as u64) as usize
-    }
-
-    fn one_of<T: Copy>(&mut self, some: &[T]) -> T {
-        some[self.below(some.len())]
-    }
-}
 
 /// Returns keys as typed by a person, pasted, or meant for a shell.
 fn keys(chance: &mut Chance) -> Vec<Key> {
@@ -88,6 +72,7 @@ fn no_order_of_keys_sends_what_the_screen_did_not_show() {
                     }
                     Step::Give(answer) => {
                         let screen = screen.expect("the screen showed the form since the last key");
+                        assert!(size.0 >= 20, "a narrow screen cuts the answer");
                         check(&question, &answer, &key, was_on_send, &screen);
                         match answer {
                             Answer::Values { .. } => sent += 1,
@@ -99,7 +84,7 @@ fn no_order_of_keys_sends_what_the_screen_did_not_show() {
                 // Several keys may arrive before the next drawing, and the terminal may have a new size then.
                 screen = None;
                 if chance.below(3) > 0 {
-                    size = (60, chance.one_of(&[4, 9, 24, 24, 24]));
+                    size = chance.one_of(&[(60, 4), (60, 9), (60, 24), (60, 24), (60, 24), (60, 2), (19, 24)]);
                     state.is_settled = chance.below(4) > 0;
                     let drawn = picture(&state, size);
                     screen = state.is_settled.then_some(drawn);

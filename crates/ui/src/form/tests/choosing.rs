@@ -4,9 +4,8 @@ use expect_test::expect;
 use serde_json::{Map, json};
 
 use super::super::Answer;
-use super::super::draft::{Draft, FieldDraft};
 use super::super::state::{Focus, State, Step};
-use super::{check_picture, confirmation, every_kind, picture, press, state, values};
+use super::{check_picture, confirmation, every_kind, press, state, values};
 use crate::terminal::Key;
 
 #[test]
@@ -110,6 +109,11 @@ fn what_is_typed_on_a_list_is_another_text() {
         Tab next · Ctrl-S to Send · Ctrl-D refuse · Esc leave"#]],
     );
     assert_eq!(values(press(&mut typed, "⏎")).0, json!({"choice": "mend the 2 tests"}));
+    // A choice takes the place of another text, and the reverse.
+    for (keys, expected) in [("↓⏎⏎", "2"), ("↓↓x↑⏎⏎", "2"), ("⏎⇤⇤↓↓neither 1⏎⏎", "neither 1")]
+    {
+        assert_eq!(values(press(&mut state(question(true)), keys)).0, json!({"choice": expected}), "{keys}");
+    }
     let mut pasted = state(question(true));
     pasted.press(Key::Paste("clear\n".to_owned()));
     assert_eq!(press(&mut pasted, "⏎"), Step::Stay);
@@ -123,37 +127,6 @@ fn what_is_typed_on_a_list_is_another_text() {
     let mut shell = state(question(true));
     assert_eq!(press(&mut shell, "clear; ls⏎git status⏎make⏎"), Step::Stay);
     assert_eq!(values(press(&mut shell, "⏎")), (json!({"choice": "clear; ls"}), Some("git statusmake".to_owned())));
-}
-
-#[test]
-fn what_the_screen_did_not_show_is_not_sent() {
-    let mut question = confirmation();
-    question["danger"] = "normal".into();
-    // All keys at once, as from an unbracketed paste or a stalled terminal.
-    let mut burst = state(question.clone());
-    for key in [Key::Left, Key::Enter, Key::Enter, Key::Enter, Key::Ctrl('d'), Key::Ctrl('d')] {
-        assert_eq!(burst.press(key), Step::Stay);
-    }
-    // The button is scrolled out of view, or there is no room for it.
-    let mut away = state(question);
-    press(&mut away, "←⏎");
-    let shown = |state: &mut State, size: (u16, u16)| {
-        state.is_settled = true;
-        picture(state, size);
-    };
-    shown(&mut away, (60, 4));
-    assert_eq!(away.press(Key::PageUp), Step::Stay);
-    shown(&mut away, (60, 4));
-    assert_eq!(away.press(Key::Enter), Step::Stay);
-    for size in [(60, 2), (19, 24)] {
-        shown(&mut away, size);
-        assert_eq!(away.press(Key::Enter), Step::Stay, "{size:?}");
-    }
-    // Drawn, but immediately after the previous key.
-    picture(&away, (60, 4));
-    assert_eq!(away.press(Key::Enter), Step::Stay);
-    shown(&mut away, (60, 4));
-    assert_eq!(values(away.press(Key::Enter)).0, json!({"confirm": true}));
 }
 
 #[test]
@@ -180,9 +153,6 @@ fn a_draft_begins_the_form_again() {
     let mut dangerous = state(confirmation());
     press(&mut dangerous, "yes⎋");
     assert_eq!(dangerous.draft(), None);
-    let draft = Draft {
-        fields: [("confirm".to_owned(), FieldDraft { text: "yes".to_owned(), ..FieldDraft::default() })].into(),
-        note: None,
-    };
+    let draft = serde_json::from_value(json!({"fields": {"confirm": {"text": "yes"}}})).expect("a draft");
     assert_eq!(State::new(dangerous.question.clone(), "", &draft).values(), Map::new());
 }

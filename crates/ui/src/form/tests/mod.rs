@@ -4,15 +4,13 @@ mod any_keys;
 mod choosing;
 
 use expect_test::{Expect, expect};
-use ratatui::Terminal;
-use ratatui::backend::TestBackend;
 use serde_json::{Value, json};
 
 use super::draw::draw;
 use super::question::Question;
 use super::state::{Focus, State, Step};
-use super::{Answer, Draft};
-use crate::terminal::Key;
+use super::{Answer, Draft, Problem};
+use crate::terminal::{Key, draw_lines};
 
 fn state(question: Value) -> State {
     State::new(serde_json::from_value::<Question>(question).expect("a question"), "", &Draft::default())
@@ -60,13 +58,24 @@ pub(crate) fn confirm(danger: &str, keys: &[Key]) -> Option<Answer> {
 }
 
 /// Draws the form and returns the text of the screen.
-fn picture(state: &State, (width, height): (u16, u16)) -> String {
-    let mut terminal = Terminal::new(TestBackend::new(width, height)).expect("a terminal");
-    terminal.draw(|frame| draw(frame, state)).expect("it is drawn");
-    let buffer = terminal.backend().buffer();
-    let rows = buffer.content.chunks(usize::from(width));
-    let rows = rows.map(|row| row.iter().map(|cell| cell.symbol()).collect::<String>().trim_end().to_owned());
-    rows.collect::<Vec<_>>().join("\n")
+fn picture(state: &State, size: (u16, u16)) -> String {
+    draw_lines(size, |frame| draw(frame, state)).join("\n")
+}
+
+/// Random numbers from a seed.
+pub(crate) struct Chance(pub u64);
+
+impl Chance {
+    pub(crate) fn below(&mut self, bound: usize) -> usize {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        (self.0 % bound as u64) as usize
+    }
+
+    pub(crate) fn one_of<T: Copy>(&mut self, some: &[T]) -> T {
+        some[self.below(some.len())]
+    }
 }
 
 fn values(step: Step) -> (Value, Option<String>) {
@@ -168,24 +177,13 @@ fn every_kind_of_field_is_filled_in_by_keys() {
 }
 
 #[test]
-fn another_text_takes_the_place_of_a_choice() {
-    let question = json!({"question": "q_3", "title": "Which?", "fields": [
-        {"id": "choice", "kind": "choice", "options": [{"id": "a"}, {"id": "b"}], "other": true}
-    ]});
-    assert_eq!(values(press(&mut state(question.clone()), "↓⏎⏎")).0, json!({"choice": "b"}));
-    assert_eq!(values(press(&mut state(question.clone()), "⏎⇤⇤↓↓neither 1⏎⏎")).0, json!({"choice": "neither 1"}));
-    // A choice replaces the free text.
-    assert_eq!(values(press(&mut state(question), "↓↓x↑⏎⏎")).0, json!({"choice": "b"}));
-}
-
-#[test]
 fn an_answer_that_was_not_taken_stays_and_says_why() {
     let mut state = state(every_kind());
     press(&mut state, "hob⇥⇥⌫many^s⏎");
-    state.refuse(Some("copies".to_owned()), "a whole number is needed".to_owned());
+    state.refuse(Problem { field: Some("copies".to_owned()), why: "a whole number is needed".to_owned() });
     assert_eq!(state.focus, Focus::Field(3));
     assert_eq!(values(press(&mut state, "⌫⌫⌫⌫5^s⏎")).0["copies"], json!(5));
-    state.refuse(None, "the disk is full".to_owned());
+    state.refuse(Problem { field: None, why: "the disk is full".to_owned() });
     state.focus = Focus::Send;
     check_picture(
         &state,
@@ -205,20 +203,22 @@ fn an_answer_that_was_not_taken_stays_and_says_why() {
 #[test]
 fn a_long_question_is_read_from_its_top_and_never_loses_its_title() {
     let mut question = confirmation();
-    question["message"] = (1..=20).map(|n| format!("line {n}\n")).collect::<String>().into();
+    // Texts of agents are shown, and not obeyed.
+    question["title"] = "Clear\u{1b}[2J the \u{202e}screen?".into();
+    question["message"] = (1..=20).map(|n| format!("\u{7}line {n}\n")).collect::<String>().into();
     let mut state = state(question);
     check_picture(
         &state,
         (60, 10),
         &expect![[r#"
             DANGEROUS
-            Delete the branch release-1?
+            Clear\x1b[2J the \u{202e}screen?
             q_7k2mx  12 s ago, 24 h left, from alice in /src/shop
-            │ line 1
-            │ line 2
-            │ line 3
-            │ line 4
-            │ line 5
+            │ \x07line 1
+            │ \x07line 2
+            │ \x07line 3
+            │ \x07line 4
+            │ \x07line 5
             Type yes or no, then Enter  ↓ more: PgDn
             Tab next · Ctrl-S to Send · Ctrl-D refuse · Esc leave"#]],
     );
@@ -228,13 +228,13 @@ fn a_long_question_is_read_from_its_top_and_never_loses_its_title() {
         (60, 10),
         &expect![[r#"
             DANGEROUS
-            Delete the branch release-1?
-            │ line 8
-            │ line 9
-            │ line 10
-            │ line 11
-            │ line 12
-            │ line 13
+            Clear\x1b[2J the \u{202e}screen?
+            │ \x07line 8
+            │ \x07line 9
+            │ \x07line 10
+            │ \x07line 11
+            │ \x07line 12
+            │ \x07line 13
             Type yes or no, then Enter  ↑↓ more: PgUp, PgDn
             Tab next · Ctrl-S to Send · Ctrl-D refuse · Esc leave"#]],
     );
@@ -244,10 +244,10 @@ fn a_long_question_is_read_from_its_top_and_never_loses_its_title() {
         (60, 10),
         &expect![[r#"
             DANGEROUS
-            Delete the branch release-1?
-            │ line 18
-            │ line 19
-            │ line 20
+            Clear\x1b[2J the \u{202e}screen?
+            │ \x07line 18
+            │ \x07line 19
+            │ \x07line 20
 
             ▸ Do it?
               ▏y
@@ -275,30 +275,5 @@ fn the_row_under_the_cursor_is_seen() {
             › ( ) 13
             ↑↓ more: PgUp, PgDn
             Tab · ^S to Send · ^D refuse · Esc"#]],
-    );
-}
-
-#[test]
-fn what_is_shown_is_not_obeyed() {
-    let mut question = confirmation();
-    question["title"] = "Clear\u{1b}[2J the \u{202e}screen?".into();
-    question["message"] = "\u{7}".into();
-    check_picture(
-        &state(question),
-        (60, 13),
-        &expect![[r#"
-            DANGEROUS
-            Clear\x1b[2J the \u{202e}screen?
-            q_7k2mx  12 s ago, 24 h left, from alice in /src/shop
-            │ \x07
-
-            ▸ Do it?
-              ▏
-
-              Note (optional)
-
-              [ Send ]
-            Type yes or no, then Enter
-            Tab next · Ctrl-S to Send · Ctrl-D refuse · Esc leave"#]],
     );
 }

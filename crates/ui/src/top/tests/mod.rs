@@ -2,100 +2,61 @@
 
 use expect_test::{Expect, expect};
 use project::dashboard::*;
-use ratatui::Terminal;
-use ratatui::backend::TestBackend;
 use serde_json::{Value, json};
 
 use super::draw::{Palette, draw};
 use super::picture;
 use super::state::{Action, Event, Mode, State, update};
-use crate::terminal::Key;
+use crate::form::tests::Chance;
+use crate::terminal::{Key, draw_lines};
 
 mod tasks;
 
 const NOW: u64 = 10_000_000;
 
-fn agent(name: &str, state: AgentState, doing: &str) -> AgentRow {
-    AgentRow {
-        id: name.to_owned(),
-        name: name.to_owned(),
-        role: "builder".to_owned(),
-        worktree: "/home/me/shop".to_owned(),
-        program: "claude-code".to_owned(),
-        state,
-        since: NOW - 90_000,
-        doing: Some(doing.to_owned()).filter(|doing| !doing.is_empty()),
-        strip: (0..15).map(|minute| if minute % 3 == 0 { Minute::Working } else { Minute::Quiet }).collect(),
-        has_mailbox: true,
-        ..AgentRow::default()
-    }
+fn row<R: serde::de::DeserializeOwned>(row: Value) -> R {
+    serde_json::from_value(row).unwrap()
+}
+
+fn agent(name: &str, state: &str, doing: &str) -> AgentRow {
+    row(json!({
+        "id": name, "name": name, "role": "builder", "worktree": "/home/me/shop", "program": "claude-code",
+        "state": state, "since": NOW - 90_000, "doing": doing, "has_mailbox": true,
+        "strip": (0..15).map(|minute| if minute % 3 == 0 { "working" } else { "quiet" }).collect::<Vec<_>>(),
+    }))
 }
 
 fn rooms() -> Rooms {
-    Rooms {
-        now: vec![
-            Need {
-                urgency: Urgency::High,
-                room: Room::Questions,
-                id: "q_1".to_owned(),
-                since: NOW - 30_000,
-                text: "ann asks: Delete the branch?".to_owned(),
-                action: "answer".to_owned(),
-            },
-            Need {
-                urgency: Urgency::Normal,
-                room: Room::Sessions,
-                id: "s1".to_owned(),
-                since: NOW - 400_000,
-                text: "main: no output for 5 minutes, and no processor time".to_owned(),
-                action: "interrupt".to_owned(),
-            },
+    row(json!({
+        "now": [
+            {"urgency": "high", "room": "questions", "id": "q_1", "since": NOW - 30_000, "text": "ann asks: Delete the branch?", "action": "answer"},
+            {"urgency": "normal", "room": "sessions", "id": "s1", "since": NOW - 400_000,
+                "text": "main: no output for 5 minutes, and no processor time", "action": "interrupt"},
         ],
-        events: vec![EventRow { number: 3, at: NOW - 9_000, text: "ann asked q_1".to_owned() }],
-        agents: vec![
-            agent("ann", AgentState::WaitingForYou, "confirm_action {\"action\":\"Delete the branch?\"}"),
-            agent("bob", AgentState::Working, "repl_eval {\"code\":\"main\"}"),
+        "events": [{"number": 3, "at": NOW - 9_000, "text": "ann asked q_1"}],
+        "agents": [
+            agent("ann", "waiting_for_you", "confirm_action {\"action\":\"Delete the branch?\"}"),
+            agent("bob", "working", "repl_eval {\"code\":\"main\"}"),
         ],
-        sessions: vec![SessionRow {
-            id: "s1".to_owned(),
-            name: "main".to_owned(),
-            worktree: "/home/me/shop".to_owned(),
-            profile: "ghci".to_owned(),
-            state: "running".to_owned(),
-            owner: "bob".to_owned(),
-            eval: Some(7),
-            code: "forever (pure ())".to_owned(),
-            running_since: Some(NOW - 400_000),
-            memory_mib: Some(212),
-            ..SessionRow::default()
+        "sessions": [{
+            "id": "s1", "name": "main", "worktree": "/home/me/shop", "profile": "ghci", "state": "running", "owner": "bob",
+            "eval": 7, "code": "forever (pure ())", "running_since": NOW - 400_000, "memory_mib": 212,
         }],
-        questions: vec![QuestionRow {
-            id: "q_1".to_owned(),
-            agent: "ann".to_owned(),
-            title: "Delete the branch?".to_owned(),
-            danger: "normal".to_owned(),
-            asked_at: NOW - 30_000,
-            expires_at: NOW + 600_000,
-            ..QuestionRow::default()
+        "questions": [{
+            "id": "q_1", "agent": "ann", "title": "Delete the branch?", "danger": "normal",
+            "asked_at": NOW - 30_000, "expires_at": NOW + 600_000,
         }],
-        mail: vec![MailRow {
-            id: "m1".to_owned(),
-            thread: "m1".to_owned(),
-            from: "bob".to_owned(),
-            to: vec![Recipient { name: "ann".to_owned(), state: "waiting".to_owned() }],
-            priority: "high".to_owned(),
-            sent: NOW - 5_000,
-            text: "The tests pass.\nMerge?".to_owned(),
-            ..MailRow::default()
+        "mail": [{
+            "id": "m1", "thread": "m1", "from": "bob", "to": [{"name": "ann", "state": "waiting"}], "priority": "high",
+            "sent": NOW - 5_000, "text": "The tests pass.\nMerge?",
         }],
-        ..Rooms::default()
-    }
+    }))
 }
 
 fn state(rooms: Rooms) -> State {
     let mut state = State::new(Room::Now);
     update(&mut state, Event::Clock(NOW));
-    update(&mut state, Event::Snapshot(Box::new(Snapshot { rooms, ..Snapshot::default() })));
+    update(&mut state, snapshot(rooms));
     state
 }
 
@@ -108,12 +69,14 @@ fn key(word: &str) -> Key {
         "Enter" => Key::Enter,
         "Esc" => Key::Escape,
         "Tab" => Key::Tab,
-        "Down" => Key::Down,
+        "Home" => Key::Home,
+        "Down" | "↓" => Key::Down,
         "Up" => Key::Up,
-        "^K" => Key::Ctrl('k'),
-        "^P" => Key::Ctrl('p'),
-        "^S" => Key::Ctrl('s'),
-        word => Key::Char(word.chars().next().unwrap()),
+        "←" => Key::Left,
+        word => match (word.strip_prefix("Ctrl-").or(word.strip_prefix('^')), word.chars().next()) {
+            (Some(letter), _) => Key::Ctrl(letter.to_lowercase().chars().next().unwrap()),
+            (None, first) => Key::Char(first.unwrap()),
+        },
     }
 }
 
@@ -122,7 +85,11 @@ fn type_text(state: &mut State, text: &str) {
 }
 
 fn check(state: &State, width: u16, expected: &Expect) {
-    expected.assert_eq(&picture(state, width, 16).unwrap());
+    expected.assert_eq(&picture(state, width, 16));
+}
+
+fn snapshot(rooms: Rooms) -> Event {
+    Event::Snapshot(Box::new(Snapshot { rooms, ..Snapshot::default() }))
 }
 
 #[test]
@@ -132,7 +99,7 @@ fn now_shows_needs_and_what_happened() {
         80,
         &expect![[r#"
              Now 2  Agents 2  Sessions 1  Mail 1  Questions 1  Activity  Work  Nodes
-              needs you                                                 since   key
+              needs you                                                 since   action
             ? ann asks: Delete the branch?                              30 s    answer
             × main: no output for 5 minutes, and no processor time      7 min   interrupt
 
@@ -147,7 +114,7 @@ fn now_shows_needs_and_what_happened() {
         60,
         &expect![[r#"
              Now  Agent  Sessi  Mail  Quest  Activ  Work  Nodes
-              needs you                             since   key
+              needs you                             since   action
             Nothing waits for you.
 
             lately (e shows all)
@@ -219,8 +186,7 @@ fn a_face_that_an_agent_started_does_not_answer() {
 fn at_the_top_of_the_calls_new_ones_are_followed() {
     let with = |numbers: &[u64]| {
         let call = |number: &u64| CallRow { number: *number, tool: format!("t{number}"), ..CallRow::default() };
-        let rooms = Rooms { activity: numbers.iter().map(call).collect(), ..Rooms::default() };
-        Event::Snapshot(Box::new(Snapshot { rooms, ..Snapshot::default() }))
+        snapshot(Rooms { activity: numbers.iter().map(call).collect(), ..Rooms::default() })
     };
     let mut state = state(Rooms::default());
     press(&mut state, "6");
@@ -239,11 +205,10 @@ fn opening_a_conversation_reads_it_once() {
     mine.mail[0].to[0].name = USER.to_owned();
     let mut state = state(mine.clone());
     assert_eq!(press(&mut state, "4 Enter"), [Action::See { ids: vec!["m1".to_owned()] }]);
-    let again = Event::Snapshot(Box::new(Snapshot { rooms: mine, ..Snapshot::default() }));
-    assert_eq!(update(&mut state, again), []);
+    assert_eq!(update(&mut state, snapshot(mine)), []);
     press(&mut state, "r");
     let Mode::Write(writing) = &state.mode else { panic!("{:?}", state.mode) };
-    assert!(writing.is_answer());
+    assert!(writing.letter.reply_to.is_some());
 }
 
 #[test]
@@ -254,30 +219,27 @@ fn a_row_is_found_by_its_text_and_stays_chosen_when_others_come() {
     assert_eq!(state.rows().len(), 1);
     press(&mut state, "Enter Esc Down");
     let mut more = rooms();
-    more.agents.insert(0, agent("aaa", AgentState::Idle, ""));
-    update(&mut state, Event::Snapshot(Box::new(Snapshot { rooms: more, ..Snapshot::default() })));
+    more.agents.insert(0, agent("aaa", "idle", ""));
+    update(&mut state, snapshot(more));
     assert_eq!(state.rows()[state.chosen_index(&state.rows())].id, "bob");
     press(&mut state, "1 ^K");
     type_text(&mut state, "forever");
     press(&mut state, "Enter");
-    assert_eq!((state.room, state.chosen[&Room::Sessions].as_str()), (Room::Sessions, "s1"));
+    assert_eq!((state.room, state.chosen[&Room::Sessions].0.as_str()), (Room::Sessions, "s1"));
 }
 
 #[test]
 fn an_open_session_shows_its_output_from_the_first_byte() {
     let mut state = state(rooms());
-    let read = Action::Read {
-        id: "s1".to_owned(),
-        worktree: "/home/me/shop".to_owned(),
-        session: "main".to_owned(),
-        cursor: 0,
-    };
-    assert_eq!(press(&mut state, "3 Enter"), [read]);
-    let text = "first\n\u{1b}[31mred\n".to_owned();
-    update(&mut state, Event::Output { session: "s1".to_owned(), text, cursor: 16 });
+    let read = press(&mut state, "3 Enter");
+    let [Action::Read { id, worktree, session, cursor: 0 }] = &read[..] else { panic!("{read:?}") };
+    assert_eq!([id, worktree, session], ["s1", "/home/me/shop", "main"]);
+    let output =
+        |session: &str, text: &str, cursor| Event::Output { session: session.into(), text: text.into(), cursor };
+    update(&mut state, output("s1", "first\n\u{1b}[31mred\n", 16));
     // Output of another session, and an old answer, change nothing.
-    update(&mut state, Event::Output { session: "s2".to_owned(), text: "other".to_owned(), cursor: 99 });
-    update(&mut state, Event::Output { session: "s1".to_owned(), text: "old".to_owned(), cursor: 3 });
+    update(&mut state, output("s2", "other", 99));
+    update(&mut state, output("s1", "old", 3));
     check(
         &state,
         60,
@@ -290,26 +252,30 @@ fn an_open_session_shows_its_output_from_the_first_byte() {
         1 working · 1 waits for you · 1 stuck or crashed
     "#]],
     );
+    // A longer output scrolls at once, also from its beginning.
+    update(&mut state, output("s1", &"more\n".repeat(30), 200));
+    picture(&state, 60, 16);
+    press(&mut state, "Home");
+    let beginning = picture(&state, 60, 16);
+    assert!(beginning.contains("running\nfirst\n"), "{beginning}");
+    press(&mut state, "Down");
+    assert!(!picture(&state, 60, 16).contains("first"));
 }
 
 /// Random keys in any order: an answer is never part of an action, and only the chosen question's form is opened.
 #[test]
 fn no_keys_answer_a_question() {
     let words = ["Enter", "Esc", "Tab", "Down", "Up", "^K", "a", "i", "x", "y", "w", "r", "/", "1", "5", "?", "n", "o"];
-    let mut seed = 7_u64;
-    let mut chance = |below: usize| {
-        seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (seed >> 33) as usize % below
-    };
+    let mut chance = Chance(0x2545_f491_4f6c_dd1d);
     let mut opened = 0;
     for _ in 0..200 {
         let mut state = state(rooms());
         for _ in 0..30 {
-            let word = words[chance(words.len())];
+            let word = chance.one_of(&words);
             let is_list = matches!(state.mode, Mode::List);
             let rows = state.rows();
             let chosen = rows.get(state.chosen_index(&rows)).map(|row| row.id.clone());
-            let pasted = chance(10) == 0;
+            let pasted = chance.below(10) == 0;
             let event = if pasted { Key::Paste("yes\na\n".to_owned()) } else { key(word) };
             for action in update(&mut state, Event::Key(event)) {
                 assert!(!matches!(action, Action::Write(_)), "{word}");
@@ -319,8 +285,7 @@ fn no_keys_answer_a_question() {
                     opened += 1;
                 }
             }
-            let mut terminal = Terminal::new(TestBackend::new(60, 16)).unwrap();
-            terminal.draw(|frame| draw(frame, &state, Palette::Colours)).unwrap();
+            draw_lines((60, 16), |frame| draw(frame, &state, Palette::Colours));
         }
     }
     assert!(opened > 20, "{opened}");
@@ -341,9 +306,7 @@ fn every_size_and_hostile_text_can_be_drawn() {
     for keys in ["1", "2", "3", "4", "5", "6", "7", "8", "?", "Esc", "4 Enter", "r x", "Esc Esc ^K x", "Esc 2 /"] {
         press(&mut state, keys);
         for (width, height) in [(300, 100), (60, 16), (61, 17), (59, 16), (1, 1), (200, 3)] {
-            let mut terminal = Terminal::new(TestBackend::new(width, height)).unwrap();
-            terminal.draw(|frame| draw(frame, &state, Palette::Plain)).unwrap();
-            let shown: String = terminal.backend().buffer().content().iter().map(|cell| cell.symbol()).collect();
+            let shown = draw_lines((width, height), |frame| draw(frame, &state, Palette::Plain)).concat();
             assert!(!shown.chars().any(|c| c.is_control() || c == '\u{202e}'), "{keys} at {width} × {height}");
         }
     }

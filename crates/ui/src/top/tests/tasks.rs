@@ -3,7 +3,7 @@
 use project::dashboard::*;
 use serde_json::{Value, json};
 
-use super::{NOW, agent, picture, rooms, state};
+use super::{NOW, agent, key, picture, rooms, row, state};
 use crate::form::Answer;
 use crate::form::tests::confirm;
 use crate::terminal::Key;
@@ -31,16 +31,7 @@ fn keys(cell: &str) -> (Vec<Key>, usize) {
         }
         count += 1;
         let name = word.strip_prefix('`').and_then(|word| word.strip_suffix('`')).expect("a key in backquotes");
-        keys.push(match name {
-            "Enter" => Key::Enter,
-            "Home" => Key::Home,
-            "←" => Key::Left,
-            "↓" => Key::Down,
-            name => match name.strip_prefix("Ctrl-") {
-                Some(letter) => Key::Ctrl(letter.to_lowercase().chars().next().expect("a letter")),
-                None => Key::Char(name.chars().next().expect("a letter")),
-            },
-        });
+        keys.push(key(name));
     }
     (keys, count)
 }
@@ -49,43 +40,33 @@ fn keys(cell: &str) -> (Vec<Key>, usize) {
 fn project(danger: &str) -> Rooms {
     let mut rooms = rooms();
     rooms.questions[0].danger = danger.to_owned();
-    let to = |name: &str, state: &str| vec![Recipient { name: name.to_owned(), state: state.to_owned() }];
-    let message =
-        MailRow { to: to(USER, "waiting"), id: "m2".to_owned(), thread: "m2".to_owned(), ..rooms.mail[0].clone() };
+    let to = vec![Recipient { name: USER.to_owned(), state: "waiting".to_owned() }];
+    let message = MailRow { to, id: "m2".to_owned(), thread: "m2".to_owned(), ..rooms.mail[0].clone() };
     rooms.mail.insert(0, message);
-    let session = |name: &str, state: &str| SessionRow {
-        id: name.to_owned(),
-        name: name.to_owned(),
-        state: state.to_owned(),
-        ..SessionRow::default()
-    };
-    rooms.sessions.push(session("probe", "crashed"));
-    let code = "43 % loaded".to_owned();
-    rooms.sessions.push(SessionRow { is_server: true, code, ..session("rust-analyzer", "loading") });
+    rooms.sessions.extend([
+        row(json!({"id": "probe", "name": "probe", "state": "crashed"})),
+        row::<SessionRow>(json!({
+            "id": "rust-analyzer", "name": "rust-analyzer", "state": "loading", "code": "43 % loaded", "is_server": true,
+        })),
+    ]);
     let event = |number: u64| EventRow { number, at: NOW - number * 600_000, text: format!("event {number}") };
     rooms.events = (1..13).map(event).collect();
-    let call = |number: u64, agent: &str, tool: &str, outcome: Option<&str>| CallRow {
-        number,
-        agent: agent.to_owned(),
-        tool: tool.to_owned(),
-        arguments: format!("arguments of {number}"),
-        started: NOW - 1_000 * number,
-        outcome: outcome.map(str::to_owned),
-        ..CallRow::default()
+    let call = |number: u64, agent: &str, tool: &str, outcome: Value| {
+        row(
+            json!({"number": number, "agent": agent, "tool": tool, "started": NOW - 1_000 * number, "outcome": outcome}),
+        )
     };
     rooms.activity = vec![
-        call(1, "ann", "hook PreToolUse", Some("deny (no-push)")),
-        call(2, "bob", "find_uses", None),
-        call(3, "bob", "migrate", Some("done")),
+        call(1, "ann", "hook PreToolUse", json!("deny (no-push)")),
+        call(2, "bob", "find_uses", Value::Null),
+        call(3, "bob", "migrate", json!("done")),
     ];
-    let worktree = |path: &str, agent: &str| WorkRow {
-        worktree: format!("/home/me/{path}"),
-        agents: vec![agent.to_owned()],
-        ..WorkRow::default()
-    };
-    rooms.work = vec![worktree("shop", "ann"), worktree("shop-login", "bob")];
-    rooms.nodes = vec![NodeRow { name: "classify".to_owned(), calls: 9, failures: 2, ..NodeRow::default() }];
-    rooms.agents.push(agent("cara", AgentState::Idle, ""));
+    rooms.work = vec![
+        row(json!({"worktree": "/home/me/shop", "agents": ["ann"]})),
+        row(json!({"worktree": "/home/me/shop-login", "agents": ["bob"]})),
+    ];
+    rooms.nodes = vec![row(json!({"name": "classify", "calls": 9, "failures": 2}))];
+    rooms.agents.push(agent("cara", "idle", ""));
     rooms
 }
 
@@ -105,7 +86,7 @@ fn play(danger: &str, keys: &[Key]) -> Played {
         }
         played.actions.extend(actions);
     }
-    played.screen = picture(&state, 110, 24).unwrap();
+    played.screen = picture(&state, 110, 24);
     played
 }
 
