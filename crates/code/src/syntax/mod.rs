@@ -174,7 +174,7 @@ fn processor_time() -> Option<Duration> {
 }
 
 /// Parses a text, including errors. `None` if it takes too long.
-pub(crate) fn parse(language: Language, text: &[u8], until: Instant) -> Option<Tree> {
+pub fn parse(language: Language, text: &[u8], until: Instant) -> Option<Tree> {
     if let Some(tree) = trees::cached(language, text) {
         return Some(tree);
     }
