@@ -183,7 +183,7 @@ pub(crate) async fn impact(
         let advice = request.depth.advice();
         lookups.doubt(format!("{left} more uses were found and not visited; {advice}"));
     }
-    let mut beyond: Vec<MentionLine> = found.mentions.into_iter().collect();
+    let mut beyond = found.mentions;
     for entry in &entries {
         match lookups.limit(questions.mentions(cx, &entry.name, entry.language, MOST_BEYOND)).await {
             Some(found) => beyond.extend(found?),
@@ -192,9 +192,6 @@ pub(crate) async fn impact(
     }
     // A tour repeats the code.
     beyond.retain(|mention| !mention.file.ends_with(".tour"));
-    beyond.sort();
-    beyond.dedup();
-    beyond.truncate(MOST_BEYOND);
     let mut pointers = Vec::new();
     let mut tests = Tests::new();
     for place in &walk.visited {
@@ -244,7 +241,7 @@ pub(crate) async fn impact(
         nodes_visited: pointers.len(),
         pointers,
         tests: with_commands(cx, tests).await?,
-        beyond: beyond.into_iter().map(mention).collect(),
+        beyond: beyond.into_iter().take(MOST_BEYOND).map(mention).collect(),
         unresolved,
         stopped,
         selected,
@@ -319,6 +316,9 @@ fn summary(
     proved_by: Option<&'static str>,
     path: Option<&str>,
 ) -> String {
+    if entries.is_empty() {
+        return "only tests changed".to_owned();
+    }
     let names: Vec<&str> = entries.iter().map(|one| one.label.as_str()).collect();
     let asked = format!("{} of {}", change.word(), names.join(", "));
     let place = path.map(|path| format!(" in {}", project::visible(path))).unwrap_or_default();
