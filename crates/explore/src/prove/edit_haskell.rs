@@ -18,8 +18,8 @@ pub(super) fn insertions(text: &str, name: Node<'_>, symbol: &Symbol, change: Ch
         }
         Change::ChangeSignature => {
             let names = all_names(text, name)?;
-            let kind_of = |name: &Node<'_>| name.parent().map_or("", |one| one.kind());
-            let is_equation = |name: &Node<'_>| matches!(kind_of(name), "function" | "bind");
+            let is_equation =
+                |name: &Node<'_>| name.parent().is_some_and(|one| matches!(one.kind(), "function" | "bind"));
             // A method of a class may have only a signature; another function has infix equations.
             let has_equations = names.iter().any(is_equation);
             let parameter = |name: Node<'_>| {
