@@ -67,4 +67,4 @@ pub use pool::{Checked, Options, Tried, Trusts, checked, runner_of_code, tries};
 pub use running_servers::Running;
 pub use server::{Journal, Timing};
 pub use settings::CodeSettings;
-pub use syntax::{Class, Kind, Language};
+pub use syntax::{Class, Kind, Language, parse};

@@ -43,6 +43,11 @@ impl Question {
         if whole.len() > MAX_NAME {
             return Err(format!("a name has at most {MAX_NAME} bytes; this one has {}", whole.len()));
         }
+        if whole.contains(".lhs:") {
+            return Err(format!(
+                "`{whole}` is in literate Haskell, which hob does not read; name a definition of another file"
+            ));
+        }
         let (file, rest) = file_and_rest(whole);
         let mut question = Question { whole: whole.to_owned(), file: file.map(str::to_owned), ..Question::default() };
         let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
@@ -193,6 +198,7 @@ mod tests {
             "src/geo.rs:r#match",
             "",
             "two words",
+            "src/Geo.lhs:area",
         ];
         expect![[r#"
             area:  None [] area
@@ -214,7 +220,8 @@ mod tests {
             T::r#match:  None ["T"] match
             src/geo.rs:r#match: src/geo.rs None [] match
             : the name is empty; write a name, such as `total`
-            two words: `two words` is not a name: write one name, such as `area` or `Shape::area`"#]]
+            two words: `two words` is not a name: write one name, such as `area` or `Shape::area`
+            src/Geo.lhs:area: `src/Geo.lhs:area` is in literate Haskell, which hob does not read; name a definition of another file"#]]
         .assert_eq(&names.map(read).join("\n"));
     }
 }

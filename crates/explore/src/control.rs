@@ -11,7 +11,7 @@ use serde_json::value::{RawValue, to_raw_value};
 
 use crate::select::compare::compare;
 use crate::select::records;
-use crate::tools::Sources;
+use crate::sources::Sources;
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -6,6 +6,7 @@
 //! - `select`: the decisions that a model may make instead of the rules, their records, and training examples.
 //! - `lookups`: the time limit of a walk, and how complete its facts are; `position`: the order of places.
 //! - `prove`: the proof of an impact by the compiler.
+//! - `sources`: the facts and means of other parts.
 //! - `test_command`: the command that runs a test.
 //! - [`tools`]: the tools, one file each; [`control`]: the methods on records.
 //!
@@ -20,6 +21,7 @@ mod rubric;
 mod scout;
 mod select;
 mod settings;
+mod sources;
 mod teach;
 mod test_command;
 pub mod tools;

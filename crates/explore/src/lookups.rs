@@ -6,9 +6,10 @@ use code::facts::{Basis, Symbol};
 use code::tools::Questions;
 use mcp::tool::{Context, ToolError};
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::prove::Proof;
+use crate::walk::Stopped;
 
 /// The default and the maximum duration of a walk.
 const WAIT: u64 = 10_000;
@@ -22,7 +23,11 @@ const LONGEST_PROOF: Duration = Duration::from_secs(3600);
 
 /// Returns how long a proof may take.
 pub(crate) fn proof_time(cx: &Context, wait_ms: Option<u64>) -> Duration {
-    let wait = wait_ms.map_or(PROOF_WAIT, Duration::from_millis).min(LONGEST_PROOF);
+    before_timeout(cx, wait_ms.map_or(PROOF_WAIT, Duration::from_millis).min(LONGEST_PROOF))
+}
+
+/// Shortens a duration so that the answer reaches the caller before its own timeout.
+fn before_timeout(cx: &Context, wait: Duration) -> Duration {
     cx.budget().map_or(wait, |budget| wait.min(budget.saturating_sub(Duration::from_secs(1))))
 }
 
@@ -53,6 +58,53 @@ pub(crate) struct Unresolved {
     pub problem: String,
 }
 
+impl Unresolved {
+    /// Formats the name as a line.
+    pub(crate) fn line(&self) -> String {
+        format!("unresolved: {}: {}", self.name, self.problem)
+    }
+}
+
+/// Returns the error of a question whose names are all unresolved.
+pub(crate) fn none_defined(noun: &str, unresolved: &[Unresolved]) -> ToolError {
+    let problems: Vec<&str> = unresolved.iter().map(|one| one.problem.as_str()).collect();
+    ToolError::user(format!("no {noun} is defined here: {}", problems.join("; ")))
+}
+
+/// The maximum number of names in a question.
+const MOST_NAMES: usize = 20;
+
+/// Returns the names in an argument without blanks and empty names.
+pub(crate) fn clean_names(all: &[String], argument: &str) -> Result<Vec<String>, ToolError> {
+    let names = all.iter().map(|name| name.trim().to_owned()).filter(|name| !name.is_empty());
+    let names: Vec<String> = names.collect();
+    match names.len() {
+        0..=MOST_NAMES => Ok(names),
+        count => Err(ToolError::user(format!("`{argument}` has {count} names; the limit is {MOST_NAMES}"))),
+    }
+}
+
+/// Names as a list, or as a text with commas.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(untagged)]
+#[schemars(inline)]
+pub(crate) enum Names {
+    #[default]
+    None,
+    List(Vec<String>),
+    Text(String),
+}
+
+impl Names {
+    pub(crate) fn to_list(&self, argument: &str) -> Result<Vec<String>, ToolError> {
+        match self {
+            Names::None => Ok(Vec::new()),
+            Names::List(all) => clean_names(all, argument),
+            Names::Text(text) => clean_names(&text.split(',').map(str::to_owned).collect::<Vec<_>>(), argument),
+        }
+    }
+}
+
 /// The clock of a walk.
 #[derive(Debug)]
 pub(crate) struct Lookups {
@@ -65,17 +117,11 @@ pub(crate) struct Lookups {
 
 impl Lookups {
     pub(crate) fn new(cx: &Context, wait_ms: Option<u64>) -> Lookups {
-        let wait = Duration::from_millis(wait_ms.unwrap_or(WAIT).min(LONGEST_WAIT));
-        // The answer must reach the caller before its own timeout.
-        let wait = cx.budget().map_or(wait, |budget| wait.min(budget.saturating_sub(Duration::from_secs(1))));
+        let wait = before_timeout(cx, Duration::from_millis(wait_ms.unwrap_or(WAIT).min(LONGEST_WAIT)));
         let since = Instant::now();
         // A walk needs time to read the files, even if it does not wait for a server.
         let until = since + wait.max(Duration::from_secs(2));
         Lookups { since, until, is_patient: wait_ms != Some(0), head: Head { complete: true, ..Head::default() } }
-    }
-
-    pub(crate) fn is_late(&self) -> bool {
-        Instant::now() >= self.until
     }
 
     /// Returns the time that is left.
@@ -96,6 +142,25 @@ impl Lookups {
         tokio::time::timeout(self.left() + GRACE, look_up).await.ok()
     }
 
+    /// Awaits facts about a definition until the deadline; `None` if they are not ready in time. Facts that are not
+    /// available are a reason why the answer is not complete.
+    pub(crate) async fn facts<T: Default>(
+        &mut self,
+        symbol: &Symbol,
+        look_up: impl Future<Output = Result<T, ToolError>>,
+    ) -> Result<Option<T>, ToolError> {
+        if self.left().is_zero() {
+            return Ok(None);
+        }
+        match self.limit(look_up).await {
+            Some(Err(ToolError::User { message, .. })) => {
+                self.doubt(format!("{}: {message}", symbol.label));
+                Ok(Some(T::default()))
+            }
+            found => found.transpose(),
+        }
+    }
+
     /// Adds the certainty of a look-up to the answer's.
     pub(crate) fn add(&mut self, basis: Basis) {
         self.is_patient &= !basis.ask_again;
@@ -114,6 +179,13 @@ impl Lookups {
     pub(crate) fn doubt(&mut self, reason: impl Into<String>) {
         let reasons = vec![reason.into()];
         self.add(Basis { reasons, ..Basis::default() });
+    }
+
+    /// Adds the reason of a walk that ended at the time limit.
+    pub(crate) fn doubt_if_late(&mut self, stopped: Stopped) {
+        if stopped == Stopped::Time {
+            self.doubt("the time limit was reached; raise `wait_ms`");
+        }
     }
 
     /// Adds the compiler of a proof, and the parts that it could not compile.

@@ -13,9 +13,6 @@ const CHANGES: [(Change, &[&str]); 5] = [
     (Change::ChangeType, &["type", "types"]),
 ];
 
-/// Words that take something away from the code.
-const REMOVAL: [&str; 7] = ["remove", "removed", "removing", "delete", "deleted", "deleting", "drop"];
-
 /// Words of a question that are rarely names. A name between backquotes is always one.
 const PLAIN: &[&str] = &[
     "what", "which", "where", "who", "how", "why", "when", "if", "i", "we", "you", "a", "an", "the", "to", "of", "in",
@@ -31,12 +28,12 @@ const MOST_WORDS: usize = 12;
 /// Returns the change that a question describes.
 pub(crate) fn change(query: &str) -> Option<Change> {
     let words: Vec<String> = split_words(query).map(str::to_lowercase).collect();
-    let has = |all: &[&str]| words.iter().any(|word| all.contains(&word.as_str()));
-    let named = CHANGES.iter().find(|(_, all)| has(all)).map(|(change, _)| *change);
-    // "Remove the variant Circle" and "remove a parameter".
-    match named {
-        Some(Change::AddVariant) if has(&REMOVAL) => Some(Change::Remove),
-        named => named,
+    let is_named = |all: &[&str]| words.iter().any(|word| all.contains(&word.as_str()));
+    let mut named = CHANGES.iter().filter(|(_, all)| is_named(all)).map(|(change, _)| *change);
+    match named.next() {
+        // "Remove the variant Circle".
+        Some(Change::AddVariant) if named.any(|one| one == Change::Remove) => Some(Change::Remove),
+        first => first,
     }
 }
 

@@ -1,177 +1,271 @@
 //! The reading list: the definitions to read for a topic, from its seeds along types and calls.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::RangeInclusive;
 
 use code::facts::{Certainty, KnownDefinitions, Need, Symbol};
 use code::tools::Questions;
 use mcp::tool::{Context, ToolError};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
-use crate::lookups::{Head, Lookups, Unresolved};
+use crate::lookups::{Head, Lookups, Unresolved, clean_names, none_defined};
 use crate::position::Position;
 use crate::select::decision::{Candidate, Decision, Relation, Selection};
-use crate::select::{DecisionReport, Selector};
-use crate::walk::{Action, Edge, Event, Stopped, Walk};
+use crate::select::{Choice, DecisionReport, SELECT_SYMBOLS, Selector};
+use crate::sources::Sources;
+use crate::walk::{Edge, Stopped, Walk};
 
-/// Which names of a definition the walk follows.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Follow {
-    pub types: bool,
-    pub calls: bool,
-}
-
-/// A request for a reading list.
-#[derive(Debug)]
+/// What to read to understand a topic: the seeds, then the types and functions that they need, each with its signature and documentation, in an order in which every definition follows those that it needs.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub(crate) struct Request {
+    /// The topic. Definitions with its words in their names come first.
     pub topic: String,
+    /// The definitions to start from: `Shape`, `Shape::area`, `src/geo.rs:41`. All definitions of a name count.
     pub seeds: Vec<String>,
-    pub budget: usize,
-    pub max_depth: usize,
-    pub follow: Follow,
+    /// The maximum number of definitions, 1 to 200 (default 20).
+    pub budget: Option<i64>,
+    /// The names to follow (default both).
+    #[serde(default)]
+    pub follow: Vec<FollowedNames>,
+    /// The maximum number of steps from a seed, 0 to 20 (default 5).
+    pub max_depth: Option<i64>,
+    /// Look for the seeds only in this file or folder.
     pub path: Option<String>,
+    /// Who selects the definitions: auto (a model where the project has one, else rules; the default), rules or model. A model may order and drop definitions, never add one.
+    #[serde(default)]
+    pub selector: Choice,
+    /// Record each selection for `hob explore export` (default false).
+    #[serde(default)]
+    pub record: bool,
+    /// The time limit in ms, at most 50000 (default 10000).
     pub wait_ms: Option<u64>,
 }
 
-/// A definition of the list.
-#[derive(Debug)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+#[schemars(inline)]
+pub(crate) enum FollowedNames {
+    Types,
+    Calls,
+}
+
+/// The reading list.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct ReadingList {
+    pub head: Head,
+    pub title: String,
+    pub topic: String,
+    /// The seeds.
+    pub core: Vec<Unit>,
+    /// One or two steps from a seed.
+    pub prereqs: Vec<Unit>,
+    /// Three or more steps from a seed.
+    pub support: Vec<Unit>,
+    /// The places of all units, each one after the units that it needs.
+    pub order: Vec<String>,
+    /// The indices of the units in this order.
+    #[serde(skip)]
+    pub reading_order: Vec<usize>,
+    /// Names that the project does not define.
+    pub external: Vec<String>,
+    pub unresolved: Vec<Unresolved>,
+    /// The best definitions that the budget left out.
+    pub next: Vec<NextDefinition>,
+    pub stopped: Stopped,
+    #[serde(flatten)]
+    pub selected: DecisionReport,
+}
+
+/// A definition to read.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(inline)]
 pub(crate) struct Unit {
-    pub symbol: Symbol,
+    pub symbol: UnitSymbol,
     pub depth: usize,
     pub why: String,
 }
 
-/// A reading list.
-#[derive(Debug)]
-pub(crate) struct ReadingList {
-    /// Sorted by depth and place.
-    pub units: Vec<Unit>,
-    /// The indices of the units, each one after the units that it needs.
-    pub order: Vec<usize>,
-    pub external: Vec<String>,
-    pub unresolved: Vec<Unresolved>,
-    /// The best definitions that the budget left out.
-    pub next: Vec<Symbol>,
-    pub stopped: Stopped,
-    pub selected: DecisionReport,
-    pub head: Head,
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(inline)]
+pub(crate) struct UnitSymbol {
+    pub name: String,
+    pub kind: &'static str,
+    pub location: DeclarationLines,
+    pub signature: String,
+    pub doc_comment: Option<String>,
+    /// The line of the name.
+    pub text: String,
 }
 
+/// A declaration in a file, with lines counted from 1.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(inline)]
+pub(crate) struct DeclarationLines {
+    pub file: String,
+    /// The line of the name.
+    pub line: usize,
+    pub start_line: usize,
+    pub end_line: usize,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(inline)]
+pub(crate) struct NextDefinition {
+    pub name: String,
+    pub file: String,
+    pub line: usize,
+}
+
+const BUDGET: i64 = 20;
+const BUDGETS: RangeInclusive<i64> = 1..=200;
+const DEPTH: i64 = 5;
+const DEPTHS: RangeInclusive<i64> = 0..=20;
 /// The maximum number of definitions and names that a list adds to its units.
 const MOST_NEXT: usize = 10;
 const MOST_EXTERNAL: usize = 50;
-/// The maximum number of candidates of a decision, the best by the rules. The others keep their scores.
-const MOST_CANDIDATES: usize = 40;
 
 /// Walks from the seeds and returns the list.
-pub(crate) async fn reading_list(
-    questions: &Questions,
-    cx: &Context,
-    request: &Request,
-    mut selector: Selector,
-) -> Result<ReadingList, ToolError> {
+pub(crate) async fn reading_list(sources: &Sources, cx: &Context, request: Request) -> Result<ReadingList, ToolError> {
+    let seeds = clean_names(&request.seeds, "seeds")?;
+    if seeds.is_empty() {
+        return Err(ToolError::user("`seeds` is empty").hint("Name a definition to start from, such as `Shape`."));
+    }
+    let budget = within(request.budget.unwrap_or(BUDGET), BUDGETS, "budget")?;
+    let max_depth = within(request.max_depth.unwrap_or(DEPTH), DEPTHS, "max_depth")?;
+    let questions = &*sources.questions()?;
+    let by = (request.selector, request.record);
+    let selector = sources.selector(cx, SELECT_SYMBOLS, by, budget).await?;
     let mut lookups = Lookups::new(cx, request.wait_ms);
-    if let Some(path) = &request.path {
+    let path = request.path.as_deref();
+    if let Some(path) = path {
         questions.check_path(cx, path).await?;
     }
-    let (seeds, unresolved) = lookups.resolve(questions, cx, &request.seeds, request.path.as_deref()).await?;
+    let (seeds, unresolved) = lookups.resolve(questions, cx, &seeds, path).await?;
     if seeds.is_empty() {
-        let problems: Vec<&str> = unresolved.iter().map(|one| one.problem.as_str()).collect();
-        return Err(ToolError::user(format!("no seed is defined here: {}", problems.join("; "))));
+        return Err(none_defined("seed", &unresolved));
     }
-    let mut known: BTreeMap<Position, (Symbol, String)> = BTreeMap::new();
-    let entries: Vec<Position> = seeds.iter().map(Position::of_symbol).collect();
-    known.extend(seeds.into_iter().map(|seed| (Position::of_symbol(&seed), (seed, "a seed".to_owned()))));
-    let known_names = KnownDefinitions::default();
-    let mut external: Vec<String> = Vec::new();
-    let mut walk = Walk::new(request.budget, request.max_depth);
-    let mut event = Event::Begin(entries);
-    let stopped = loop {
-        let (node, expand) = match walk.apply(event) {
-            Action::End(stopped) => break stopped,
-            Action::Visit { node, expand } => (node, expand),
-        };
-        let mut edges = Vec::new();
-        if expand && let Some((symbol, _)) = known.get(&node).cloned() {
-            if lookups.is_late() {
-                event = Event::Late;
-                continue;
-            }
-            match lookups.limit(questions.needs(cx, &symbol, &known_names, lookups.wait_ms())).await {
-                Some(Ok(found)) => {
-                    lookups.add(found.basis);
-                    external.extend(found.external);
-                    let is_followed =
-                        |need: &Need| if need.is_type { request.follow.types } else { request.follow.calls };
-                    let to = |need: &Need| Position::of_symbol(&need.symbol);
-                    let needs: Vec<Need> =
-                        found.needs.into_iter().filter(|need| is_followed(need) && to(need) != node).collect();
-                    let selection = selection(&request.topic, &symbol, walk.depth(&node), &needs);
-                    let scores = decide(&mut selector, selection, &lookups).await;
-                    for (need, score) in needs.into_iter().zip(scores) {
-                        edges.push(Edge { to: to(&need), score });
-                        let why = reason(&symbol, &need);
-                        known.entry(to(&need)).or_insert((need.symbol, why));
-                    }
-                }
-                Some(Err(ToolError::User { message, .. })) => lookups.doubt(format!("{}: {message}", symbol.label)),
-                Some(Err(error)) => return Err(error),
-                None => {
-                    event = Event::Late;
-                    continue;
-                }
-            }
-        }
-        event = Event::Neighbours { of: node, edges };
-    };
-    if stopped == Stopped::Time {
-        lookups.doubt("the time limit was reached; raise `wait_ms`");
+    let known = seeds.into_iter().map(|seed| (Position::of_symbol(&seed), (seed, "a seed".to_owned()))).collect();
+    let (names, external) = (KnownDefinitions::default(), BTreeSet::new());
+    let mut search = Search { questions, cx, request: &request, lookups, selector, known, names, external };
+    let mut walk = Walk::new(search.known.keys().cloned(), budget, max_depth);
+    while let Some(of) = walk.next_node() {
+        let edges = search.neighbours(&of, walk.depth(&of)).await?;
+        walk.add(&of, edges);
     }
-    external.sort();
-    external.dedup();
-    external.truncate(MOST_EXTERNAL);
-    let next = walk.left().take(MOST_NEXT).filter_map(|place| known.get(place)).map(|(symbol, _)| symbol.clone());
-    let next = next.collect();
-    let mut places: Vec<(usize, &Position)> = walk.visited().iter().map(|place| (walk.depth(place), place)).collect();
+    let stopped = walk.stopped;
+    search.lookups.doubt_if_late(stopped);
+    let Search { known, lookups, external, selector, .. } = search;
+    let mut places: Vec<(usize, &Position)> = walk.visited.iter().map(|place| (walk.depth(place), place)).collect();
     places.sort();
     let order = walk.dependencies_first();
-    let order = order.iter().filter_map(|place| places.iter().position(|(_, one)| *one == place)).collect();
-    let unit = |(depth, place): &(usize, &Position)| {
-        let (symbol, why) = known.get(place)?;
-        Some(Unit { symbol: symbol.clone(), depth: *depth, why: why.clone() })
+    let next = |(symbol, _): &(Symbol, String)| NextDefinition {
+        name: symbol.label.clone(),
+        file: symbol.file.clone(),
+        line: symbol.line,
     };
-    let units = places.iter().filter_map(unit).collect();
-    let selected = selector.finish().await?;
-    Ok(ReadingList { units, order, external, unresolved, next, stopped, selected, head: lookups.into_head() })
+    let unit = |(depth, place): &(usize, &Position)| {
+        let (symbol, why) = known.get(place)?.clone();
+        Some(Unit { symbol: UnitSymbol::new(symbol), depth: *depth, why })
+    };
+    let (core, others): (Vec<Unit>, Vec<Unit>) = places.iter().filter_map(unit).partition(|unit| unit.depth == 0);
+    let (prereqs, support) = others.into_iter().partition(|unit| unit.depth <= 2);
+    Ok(ReadingList {
+        title: format!("Reading list: {}", request.topic),
+        core,
+        prereqs,
+        support,
+        reading_order: order.iter().filter_map(|at| places.iter().position(|(_, place)| *place == at)).collect(),
+        order: order.iter().map(Position::location).collect(),
+        external: external.into_iter().take(MOST_EXTERNAL).collect(),
+        unresolved,
+        next: walk.left().take(MOST_NEXT).filter_map(|place| known.get(place)).map(next).collect(),
+        stopped,
+        selected: selector.finish().await?,
+        head: lookups.into_head(),
+        topic: request.topic,
+    })
 }
 
-/// Returns the score of each candidate; `None` for those that a model dropped.
-async fn decide(selector: &mut Selector, selection: Selection, lookups: &Lookups) -> Vec<Option<i32>> {
-    let mut scores = selection.scores(None);
-    if selector.room() == 0 || scores.is_empty() {
-        return scores;
+fn within(value: i64, range: RangeInclusive<i64>, argument: &str) -> Result<usize, ToolError> {
+    let number = usize::try_from(value).ok().filter(|_| range.contains(&value));
+    let (least, most) = range.into_inner();
+    number.ok_or_else(|| ToolError::user(format!("`{argument}` must be between {least} and {most}")))
+}
+
+impl UnitSymbol {
+    fn new(symbol: Symbol) -> UnitSymbol {
+        let (start_line, end_line) = symbol.lines;
+        UnitSymbol {
+            name: symbol.label,
+            kind: symbol.kind.word(),
+            location: DeclarationLines { file: symbol.file, line: symbol.line, start_line, end_line },
+            signature: symbol.signature,
+            doc_comment: symbol.doc,
+            text: symbol.text,
+        }
     }
-    let best: Vec<String> =
-        selection.ranked().into_iter().take(MOST_CANDIDATES).map(|(one, _)| one.name.clone()).collect();
-    let is_asked = |one: &Candidate| best.contains(&one.name);
-    let mut asked = selection.clone();
-    asked.candidates.retain(is_asked);
-    let verdicts = selector.decide(vec![Decision::SelectSymbols(asked.clone())], || lookups.left()).await;
-    let places: Vec<usize> = (0..scores.len()).filter(|at| is_asked(&selection.candidates[*at])).collect();
-    for (place, score) in places.into_iter().zip(asked.scores(verdicts[0].as_ref())) {
-        scores[place] = score;
+}
+
+/// The state of a search.
+struct Search<'a> {
+    questions: &'a Questions,
+    cx: &'a Context,
+    request: &'a Request,
+    lookups: Lookups,
+    selector: Selector,
+    /// The known definitions, with the reasons why they are listed.
+    known: BTreeMap<Position, (Symbol, String)>,
+    /// The definitions of the names that were looked up.
+    names: KnownDefinitions,
+    external: BTreeSet<String>,
+}
+
+impl Search<'_> {
+    /// Returns the definitions that one needs; `None` if they were not found in time.
+    async fn neighbours(&mut self, node: &Position, depth: usize) -> Result<Option<Vec<Edge<Position>>>, ToolError> {
+        let Some((symbol, _)) = self.known.get(node).cloned() else { return Ok(Some(Vec::new())) };
+        let needs = self.questions.needs(self.cx, &symbol, &self.names, self.lookups.wait_ms());
+        let Some(found) = self.lookups.facts(&symbol, needs).await? else { return Ok(None) };
+        self.lookups.add(found.basis);
+        self.external.extend(found.external);
+        let follow = &self.request.follow;
+        let is_followed = |need: &Need| {
+            let names = if need.is_type { FollowedNames::Types } else { FollowedNames::Calls };
+            follow.is_empty() || follow.contains(&names)
+        };
+        let to = |need: &Need| Position::of_symbol(&need.symbol);
+        let needs: Vec<Need> = found.needs.into_iter().filter(|need| is_followed(need) && to(need) != *node).collect();
+        let selection = selection(&self.request.topic, &symbol, depth, &needs);
+        let mut verdict = None;
+        if self.selector.room() > 0 && !needs.is_empty() {
+            let decisions = vec![Decision::SelectSymbols(selection.clone())];
+            verdict = self.selector.decide(decisions, || self.lookups.left()).await.remove(0);
+        }
+        let mut edges = Vec::new();
+        for (need, score) in needs.into_iter().zip(selection.scores(verdict.as_ref())) {
+            edges.push(Edge { to: to(&need), score });
+            let why = reason(&symbol, &need);
+            self.known.entry(to(&need)).or_insert((need.symbol, why));
+        }
+        Ok(Some(edges))
     }
-    scores
 }
 
 /// Returns the facts for the decision about a definition's neighbours.
 fn selection(topic: &str, from: &Symbol, depth: usize, needs: &[Need]) -> Selection {
-    let location = |symbol: &Symbol| format!("{}:{}", symbol.file, symbol.line);
     let candidate = |need: &Need| {
         let symbol = &need.symbol;
         let is_unique = needs.iter().filter(|other| other.symbol.label == symbol.label).count() == 1;
         let place = format!("{}:{}:{}", symbol.file, symbol.line, symbol.column);
         Candidate {
             name: if is_unique { symbol.label.clone() } else { format!("{} ({place})", symbol.label) },
-            location: location(symbol),
+            location: Position::of_symbol(symbol).location(),
             kind: symbol.kind.word().to_owned(),
             signature: symbol.signature.clone(),
             relation: relation(from, need),
@@ -181,7 +275,7 @@ fn selection(topic: &str, from: &Symbol, depth: usize, needs: &[Need]) -> Select
     Selection {
         topic: topic.to_owned(),
         symbol: from.label.clone(),
-        location: location(from),
+        location: Position::of_symbol(from).location(),
         signature: from.signature.clone(),
         doc: from.doc.clone(),
         depth,

@@ -3,14 +3,13 @@
 use std::path::{Path, PathBuf};
 
 use code::Language;
-use code::facts::Symbol;
 use project::checkout_dir::Inside;
 
 /// The size limit of a manifest.
 const MAX_MANIFEST: u64 = 1 << 20;
 
 /// Returns the command that runs a test from the root; `None` for a language without a usual command. Blocks.
-pub(crate) fn command(root: &Path, file: &str, language: Language, test: Option<&Symbol>) -> Option<String> {
+pub(crate) fn command(root: &Path, file: &str, language: Language, test: Option<&str>) -> Option<String> {
     let path = Path::new(file);
     match language {
         Language::Rust => {
@@ -18,17 +17,17 @@ pub(crate) fn command(root: &Path, file: &str, language: Language, test: Option<
             let package = package_name(&manifest).map(|name| format!(" -p {name}")).unwrap_or_default();
             let target = path.strip_prefix(folder.join("tests")).ok().filter(|path| path.components().count() == 1);
             let target = target.and_then(|path| Some(format!(" --test {}", quoted(path.file_stem()?.to_str()?))));
-            let name = test.map(|test| format!(" {}", quoted(&test.label))).unwrap_or_default();
+            let name = test.map(|test| format!(" {}", quoted(test))).unwrap_or_default();
             Some(format!("cargo test{package}{}{name}", target.unwrap_or_default()))
         }
         Language::Python => {
-            let name = test.map(|test| format!("::{}", test.label.replace('.', "::"))).unwrap_or_default();
+            let name = test.map(|test| format!("::{}", test.replace('.', "::"))).unwrap_or_default();
             Some(format!("python3 -m pytest {}", quoted(&format!("{file}{name}"))))
         }
         Language::Go => {
             let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
             let folder = folder.map_or_else(|| ".".to_owned(), |folder| format!("./{}", folder.display()));
-            let name = test.map(|test| format!(" -run {}", quoted(&format!("^{}$", test.name)))).unwrap_or_default();
+            let name = test.map(|test| format!(" -run {}", quoted(&format!("^{test}$")))).unwrap_or_default();
             Some(format!("go test {}{name}", quoted(&folder)))
         }
         Language::TypeScript | Language::Tsx | Language::JavaScript => {
@@ -60,11 +59,9 @@ fn manifest(root: &Path, file: &Path, name: &str) -> Option<(PathBuf, String)> {
 }
 
 /// Returns the name of the package in a `Cargo.toml`.
-fn package_name(manifest: &str) -> Option<&str> {
-    let package = manifest.split_once("[package]")?.1;
-    let package = package.split("\n[").next()?;
-    let value = package.lines().find_map(|line| line.trim().strip_prefix("name")?.trim_start().strip_prefix('='))?;
-    Some(value.trim().trim_matches('"')).filter(|name| name.chars().all(|c| c.is_alphanumeric() || "_-".contains(c)))
+fn package_name(manifest: &str) -> Option<String> {
+    let manifest: toml::Table = manifest.parse().ok()?;
+    manifest.get("package")?.get("name")?.as_str().map(quoted)
 }
 
 #[cfg(test)]

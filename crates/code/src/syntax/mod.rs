@@ -168,7 +168,7 @@ pub(crate) fn is_whole(language: Language, text: &[u8], until: Instant) -> bool 
 const MAX_PARSE: Duration = Duration::from_secs(3);
 
 /// Parses a text, including errors. `None` if it takes too long.
-pub(crate) fn parse(language: Language, text: &[u8], until: Instant) -> Option<Tree> {
+pub fn parse(language: Language, text: &[u8], until: Instant) -> Option<Tree> {
     if let Some(tree) = trees::cached(language, text) {
         return Some(tree);
     }

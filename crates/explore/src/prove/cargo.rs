@@ -1,70 +1,12 @@
 //! `cargo check` of a workspace, with the errors of all its packages and tests.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use code::facts::Symbol;
-use serde::Deserialize;
+use serde_json::Value;
 
 use super::scratch::Scratch;
 use super::{Compilation, CompilerError, Compiling, Order, nearest};
-
-/// A message of cargo (`cargo check --message-format json`).
-#[derive(Deserialize)]
-#[serde(tag = "reason")]
-enum Message {
-    #[serde(rename = "compiler-message")]
-    Diagnosed { target: Target, message: Diagnostic },
-    #[serde(rename = "compiler-artifact")]
-    Built { target: Target, package_id: String },
-    #[serde(other)]
-    Other,
-}
-
-#[derive(Deserialize)]
-struct Target {
-    name: String,
-    kind: Vec<String>,
-}
-
-impl Target {
-    fn label(&self) -> String {
-        format!("{} {}", self.kind.join(","), self.name)
-    }
-}
-
-#[derive(Deserialize)]
-struct Diagnostic {
-    level: String,
-    message: String,
-    code: Option<Code>,
-    spans: Vec<Span>,
-}
-
-#[derive(Deserialize)]
-struct Code {
-    code: String,
-}
-
-#[derive(Deserialize)]
-struct Span {
-    file_name: PathBuf,
-    line_start: usize,
-    column_start: usize,
-    is_primary: bool,
-    expansion: Option<Box<Expansion>>,
-}
-
-#[derive(Deserialize)]
-struct Expansion {
-    span: Span,
-}
-
-impl Span {
-    /// Returns the place that was written: the outermost use of the macros.
-    fn written(&self) -> &Span {
-        self.expansion.as_ref().map_or(self, |expansion| expansion.span.written())
-    }
-}
 
 pub(super) async fn compile(
     compiling: &Compiling,
@@ -82,29 +24,39 @@ pub(super) async fn compile(
     Ok(parse(&output, &workspace, &scratch.tree))
 }
 
+/// Parses the messages of `cargo check --message-format json`.
 fn parse(output: &str, workspace: &Path, tree: &Path) -> Compilation {
     let mut found = Compilation::default();
-    for message in output.lines().filter_map(|line| serde_json::from_str(line).ok()) {
-        match message {
-            Message::Built { target, package_id } if package_id.starts_with("path+") => {
-                found.compiled.insert(target.label());
-            }
-            Message::Diagnosed { target, message } if message.level == "error" => {
-                found.failed.insert(target.label());
-                let Some(span) = message.spans.iter().find(|span| span.is_primary) else { continue };
-                let span = span.written();
-                let path = workspace.join(&span.file_name);
-                let Ok(file) = path.strip_prefix(tree) else { continue };
-                let code = message.code.map(|code| format!("{}: ", code.code)).unwrap_or_default();
-                found.errors.insert(CompilerError {
-                    file: file.to_owned(),
-                    line: span.line_start,
-                    column: span.column_start,
-                    message: format!("{code}{}", message.message.lines().next().unwrap_or_default()),
-                });
-            }
-            _ => {}
+    for message in output.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok()) {
+        let diagnostic = &message["message"];
+        let target = || format!("{} {}", message["target"]["kind"][0], message["target"]["name"]).replace('"', "");
+        if message["reason"] == "compiler-artifact" && text(&message["package_id"]).starts_with("path+") {
+            found.compiled.insert(target());
+        } else if diagnostic["level"] == "error" {
+            found.failed.insert(target());
+            found.errors.extend(error(diagnostic, workspace, tree));
         }
     }
     found
+}
+
+fn text(value: &Value) -> &str {
+    value.as_str().unwrap_or_default()
+}
+
+/// Returns an error in a file of the worktree.
+fn error(diagnostic: &Value, workspace: &Path, tree: &Path) -> Option<CompilerError> {
+    let mut span = diagnostic["spans"].as_array()?.iter().find(|span| span["is_primary"] == true)?;
+    // The place that was written: the outermost use of the macros.
+    while let Some(outer) = span["expansion"].get("span") {
+        span = outer;
+    }
+    let number = |name: &str| usize::try_from(span[name].as_u64()?).ok();
+    let code = diagnostic["code"]["code"].as_str().map(|code| format!("{code}: ")).unwrap_or_default();
+    Some(CompilerError {
+        file: workspace.join(text(&span["file_name"])).strip_prefix(tree).ok()?.to_owned(),
+        line: number("line_start")?,
+        column: number("column_start")?,
+        message: format!("{code}{}", text(&diagnostic["message"]).lines().next().unwrap_or_default()),
+    })
 }

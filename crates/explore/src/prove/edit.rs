@@ -1,32 +1,44 @@
-//! The changes, as edits of a file's text that keep all line numbers.
+//! The changes, as insertions into a file's text that keep all line numbers.
 
-use std::ops::Range;
+use std::time::{Duration, Instant};
 
 use code::facts::Symbol;
 use code::{Kind, Language};
+use tree_sitter::Node;
 
 use super::edit_haskell;
 use crate::rubric::Change;
 
+/// A new text and its offset.
+pub(super) type Insertion = (usize, String);
+
+/// The time limit for parsing the file.
+const PARSING: Duration = Duration::from_secs(3);
+
 /// Makes a change to a definition. The error explains why it cannot be made.
 pub(super) fn apply(text: &str, symbol: &Symbol, change: Change) -> Result<String, String> {
-    let name = name_range(text, symbol).ok_or("the file has changed; ask again")?;
-    let cannot = || format!("{} cannot be changed in this way for a proof", symbol.label);
     if change == Change::ChangeType {
         return Err("a proof needs a change other than `change_type`".to_owned());
     }
-    if symbol.language == Language::Haskell {
-        return edit_haskell::apply(text, symbol, change).ok_or_else(cannot);
-    }
-    let insert = match change {
+    let tree = code::parse(symbol.language, text.as_bytes(), Instant::now() + PARSING);
+    let tree = tree.ok_or_else(|| format!("{} cannot be parsed in time", symbol.file))?;
+    let name = name_of(tree.root_node(), text, symbol).ok_or("the file has changed; ask again")?;
+    let insertions = match change {
+        _ if symbol.language == Language::Haskell => edit_haskell::insertions(text, name, symbol, change),
         // Both leave every use without its definition.
-        Change::Remove | Change::Rename => return Ok(replaced(text, name.start..name.start, "hob_renamed_")),
-        Change::ChangeSignature => parameter(text, symbol, name.end),
-        Change::AddVariant => variant(text, symbol, name.end),
+        Change::Remove | Change::Rename => Some(vec![(name.start_byte(), "hob_renamed_".to_owned())]),
+        Change::ChangeSignature => parameter(text, name, symbol).map(|one| vec![one]),
+        Change::AddVariant => variant(text, name, symbol).map(|one| vec![one]),
         Change::ChangeType => None,
     };
-    let (at, new) = insert.ok_or_else(cannot)?;
-    Ok(replaced(text, at..at, &new))
+    let mut insertions =
+        insertions.ok_or_else(|| format!("{} cannot be changed in this way for a proof", symbol.label))?;
+    insertions.sort();
+    let mut changed = text.to_owned();
+    for (at, new) in insertions.into_iter().rev() {
+        changed.insert_str(at, &new);
+    }
+    Ok(changed)
 }
 
 /// Returns true if a line is one that the edit changed.
@@ -35,163 +47,74 @@ pub(super) fn is_edited(text: &str, changed: &str, line: usize) -> bool {
     line_of(text) != line_of(changed)
 }
 
-fn replaced(text: &str, range: Range<usize>, new: &str) -> String {
-    [&text[..range.start], new, &text[range.end..]].concat()
+/// Finds the name of a definition in the tree.
+fn name_of<'t>(root: Node<'t>, text: &str, symbol: &Symbol) -> Option<Node<'t>> {
+    let lines = text.split_inclusive('\n');
+    let start: usize = lines.clone().take(symbol.line - 1).map(str::len).sum();
+    let line = lines.skip(symbol.line - 1).next()?;
+    // The column counts characters from 1.
+    let at = start + line.char_indices().nth(symbol.column.saturating_sub(1))?.0;
+    let name = root.descendant_for_byte_range(at, at + symbol.name.len())?;
+    (text.get(name.byte_range()) == Some(&symbol.name)).then_some(name)
 }
 
-fn line_start(text: &str, line: usize) -> Option<usize> {
-    text.split_inclusive('\n')
-        .map(str::len)
-        .scan(0, |at, length| Some(std::mem::replace(at, *at + length)))
-        .nth(line - 1)
-}
-
-fn name_range(text: &str, symbol: &Symbol) -> Option<Range<usize>> {
-    let start = line_start(text, symbol.line)?;
-    let line = text[start..].lines().next()?;
-    // The column counts from 1. Before a name that stands on its line twice, it decides.
-    let column = line.char_indices().nth(symbol.column.saturating_sub(1))?.0;
-    let at = start + column;
-    text[at..].starts_with(&symbol.name).then(|| at..at + symbol.name.len())
-}
-
-/// Returns the place and the text of another parameter.
-fn parameter(text: &str, symbol: &Symbol, end: usize) -> Option<(usize, String)> {
+/// Returns another parameter.
+fn parameter(text: &str, name: Node<'_>, symbol: &Symbol) -> Option<Insertion> {
     if !matches!(symbol.kind, Kind::Function | Kind::Method | Kind::Variable | Kind::Constant) {
         return None;
     }
-    let mut at = skip_generics(text, end)?;
-    if !text[at..].starts_with('(') {
-        // `const area = async (shape: Shape) =>`.
-        let rest = &text[at..];
-        let value = rest.find('=').filter(|_| symbol.language != Language::Rust)?;
-        let is_before = |word: &str| matches!(word.trim(), "" | "async" | "function" | "async function");
-        let open = value + rest[value..].find('(')?;
-        at += is_before(&rest[value + 1..open]).then_some(open)?;
-    }
-    let (close, last) = closing(text, at)?;
+    let definition = name.parent()?;
+    // `const area = async (shape: Shape) =>`.
+    let value = || definition.child_by_field_name("value")?.child_by_field_name("parameters");
+    let list = definition.child_by_field_name("parameters").or_else(value)?;
     if symbol.language == Language::Rust {
-        return Some((close, format!("{}_hob_added: ()", separator(last))));
+        let (at, separator) = end_of_list(list)?;
+        return Some((at, format!("{separator}_hob_added: ()")));
     }
-    let inside = text[at + 1..close].trim();
+    let inside = text.get(list.start_byte() + 1..list.end_byte() - 1)?.trim();
     if inside.starts_with("this:") {
         return None;
     }
     let comma = if inside.is_empty() { "" } else { ", " };
     // No value has this type, so no call stays right by chance.
-    Some((at + 1, format!("hobAdded: never{comma}")))
+    Some((list.start_byte() + 1, format!("hobAdded: never{comma}")))
 }
 
-/// Returns the place and the text of another variant.
-fn variant(text: &str, symbol: &Symbol, end: usize) -> Option<(usize, String)> {
+/// Returns another variant.
+fn variant(text: &str, name: Node<'_>, symbol: &Symbol) -> Option<Insertion> {
+    let definition = name.parent()?;
     if symbol.kind == Kind::Enum {
-        let open = end + text[end..].find('{')?;
-        let (close, last) = closing(text, open)?;
-        let is_text = symbol.language != Language::Rust && text[open..close].contains(['"', '\'']);
+        let body = definition.child_by_field_name("body")?;
+        let (at, separator) = end_of_list(body)?;
+        let is_text = symbol.language != Language::Rust && text[body.byte_range()].contains(['"', '\'']);
         let value = if is_text { " = \"hob-added\"" } else { "" };
-        return Some((close, format!("{}HobAdded{value}", separator(last))));
-    }
-    if symbol.language == Language::Rust {
-        return None;
+        return Some((at, format!("{separator}HobAdded{value}")));
     }
     // `type Shape = Circle | Square;`
-    let start = skip_generics(text, end)?;
-    let start = text[start..].starts_with('=').then_some(start + 1)?;
-    let last = line_start(text, symbol.lines.1)?;
-    let last = last + text[last..].lines().next()?.trim_end().trim_end_matches(';').len();
-    let union = text.get(start..last)?;
+    let union = definition.child_by_field_name("value").filter(|_| definition.kind() == "type_alias_declaration")?;
+    let (union, end) = (&text[union.byte_range()], union.end_byte());
     if union.contains("//") {
         return None;
     }
     let union = union.split_whitespace().collect::<Vec<_>>().join(" ");
     let union = union.trim_start_matches('|').trim();
-    if is_of_texts(union) {
-        return Some((last, " | \"hob-added\"".to_owned()));
+    let is_literal = |member: &str| matches!(member, "null" | "undefined") || member.starts_with(['"', '\'']);
+    if union.split('|').map(str::trim).all(is_literal) {
+        return Some((end, " | \"hob-added\"".to_owned()));
     }
     // An object like the others, whose fields of literal texts have another text.
     let field = format!("({union})[K]");
     let literal = format!("string extends {field} ? {field} : \"hob-added\"");
-    Some((last, format!(" | {{ [K in keyof ({union})]: {field} extends string ? {literal} : {field} }}")))
+    Some((end, format!(" | {{ [K in keyof ({union})]: {field} extends string ? {literal} : {field} }}")))
 }
 
-/// Returns true for a union of literal texts.
-fn is_of_texts(union: &str) -> bool {
-    let mut members = union.split('|').map(str::trim);
-    members.all(|member| matches!(member, "null" | "undefined") || member.starts_with(['"', '\'']))
-}
-
-/// Returns the place after blanks and type parameters.
-fn skip_generics(text: &str, at: usize) -> Option<usize> {
-    let skip_blanks = |at: usize| at + text[at..].len() - text[at..].trim_start().len();
-    let at = skip_blanks(at);
-    if !text[at..].starts_with('<') {
-        return Some(at);
-    }
-    let mut depth = 0;
-    let mut before = ' ';
-    for (offset, c) in text[at..].char_indices() {
-        match c {
-            '<' => depth += 1,
-            // The arrow of a function type.
-            '>' if !matches!(before, '-' | '=') => depth -= 1,
-            _ => {}
-        }
-        if depth == 0 {
-            return Some(skip_blanks(at + offset + 1));
-        }
-        before = c;
-    }
-    None
-}
-
-/// Returns the place of the bracket that closes the one at `open`, past strings and comments, and the last byte of code
-/// before it.
-fn closing(text: &str, open: usize) -> Option<(usize, u8)> {
-    let bytes = text.as_bytes();
-    let (mut at, mut depth, mut last) = (open, 0, 0);
-    while at < bytes.len() {
-        let rest = &text.as_bytes()[at..];
-        match rest[0] {
-            b'(' | b'[' | b'{' => depth += 1,
-            b')' | b']' | b'}' => {
-                depth -= 1;
-                if depth == 0 {
-                    return Some((at, last));
-                }
-            }
-            b'/' if rest.starts_with(b"//") => {
-                at += rest.iter().position(|byte| *byte == b'\n')?;
-                continue;
-            }
-            b'/' if rest.starts_with(b"/*") => {
-                at += rest.windows(2).position(|pair| pair == b"*/")? + 2;
-                continue;
-            }
-            b'"' | b'`' => at += string(rest)?,
-            // A character or a short string. A lifetime has no closing quote after it.
-            b'\'' if rest.get(1) == Some(&b'\\') || rest.get(2) == Some(&b'\'') => at += string(rest)?,
-            _ => {}
-        }
-        if !rest[0].is_ascii_whitespace() {
-            last = rest[0];
-        }
-        at += 1;
-    }
-    None
-}
-
-/// Returns the separator of a new element after the last byte of a list.
-fn separator(last: u8) -> &'static str {
-    if matches!(last, b'(' | b'{' | b',') { "" } else { ", " }
-}
-
-/// Returns the length of a string without its closing quote.
-fn string(rest: &[u8]) -> Option<usize> {
-    let mut at = 1;
-    while *rest.get(at)? != rest[0] {
-        at += if rest[at] == b'\\' { 2 } else { 1 };
-    }
-    Some(at)
+/// Returns the place before the closing bracket of a list, and the separator of another element.
+fn end_of_list(list: Node<'_>) -> Option<(usize, &'static str)> {
+    let mut cursor = list.walk();
+    let children: Vec<Node<'_>> = list.children(&mut cursor).filter(|child| !child.is_extra()).collect();
+    let [.., last, close] = &children[..] else { return None };
+    let separator = if matches!(last.kind(), "(" | "{" | ",") { "" } else { ", " };
+    Some((close.start_byte(), separator))
 }
 
 #[cfg(test)]
@@ -258,5 +181,34 @@ mod tests {
         let renamed = changed(Language::Rust, Kind::Struct, "Shape", Change::Remove, "/// S\nstruct Shape;\n");
         assert_eq!(renamed, "/// S\nstruct hob_renamed_Shape;\n");
         assert!(is_edited("a\nb", "a\nc", 2) && !is_edited("a\nb", "a\nc", 1));
+    }
+
+    #[test]
+    fn another_parameter_in_haskell() {
+        let changed = |text| changed(Language::Haskell, Kind::Function, "area", Change::ChangeSignature, text);
+        assert_eq!(
+            changed("area :: Shape -> Int\narea (C r) = r\n-- b\narea (S s) = f\n  where f = s\nareas = 1\n"),
+            "area :: () -> Shape -> Int\narea _ (C r) = r\n-- b\narea _ (S s) = f\n  where f = s\nareas = 1\n"
+        );
+        assert_eq!(
+            changed("area :: (Show a, Eq (f a)) => f a -> Int\narea = g\n"),
+            "area :: (Show a, Eq (f a)) => () -> f a -> Int\narea _ = g\n"
+        );
+        assert_eq!(
+            changed("area :: forall a. Show a =>\n  a -> Int\narea = g\n"),
+            "area :: forall a. Show a =>\n  () -> a -> Int\narea _ = g\n"
+        );
+        assert_eq!(changed("x `area` y = x\n"), "error: area cannot be changed in this way for a proof");
+    }
+
+    #[test]
+    fn another_variant_or_name_in_haskell() {
+        let changed = |change, name, text| changed(Language::Haskell, Kind::Type, name, change, text);
+        let variant = |text| changed(Change::AddVariant, "Shape", text);
+        assert_eq!(variant("data Shape a\n  = A a -- =\n  | B\n"), "data Shape a\n  = HobAdded | A a -- =\n  | B\n");
+        for unsupported in ["newtype Shape = A Int\n", "data Shape where A :: Shape\n"] {
+            assert_eq!(variant(unsupported), "error: Shape cannot be changed in this way for a proof");
+        }
+        assert_eq!(changed(Change::Rename, "Shape", "data Shape = A\n"), "data HobRenamed_Shape = A\n");
     }
 }

@@ -1,18 +1,13 @@
 //! `ghc -fno-code` of the packages of a worktree, with its type errors and incomplete patterns.
 
-use std::collections::BTreeSet;
 use std::path::Path;
 
 use tokio::time::{Instant, timeout_at};
 
-use super::{CompilerError, Order};
+use super::{CompilerError, Order, Proof};
 
-/// Returns the errors that another text of a file causes, and why there may be more.
-pub(super) async fn compile(
-    order: &Order<'_>,
-    file: &str,
-    text: &str,
-) -> Result<(BTreeSet<CompilerError>, Option<String>), String> {
+/// Returns the errors that another text of a file causes.
+pub(super) async fn prove(order: &Order<'_>, file: &str, text: &str) -> Result<Proof, String> {
     let effect = order.questions.ghc_effect(order.cx, order.root, Path::new(file), text);
     let effect = timeout_at(Instant::from_std(order.until), effect).await;
     let effect =
@@ -30,5 +25,5 @@ pub(super) async fn compile(
         column: message.column,
         message: message.text,
     });
-    Ok((errors.collect(), limits))
+    Ok(Proof { compiler: "ghc", errors: errors.collect(), limits })
 }

@@ -98,12 +98,14 @@ impl Compiling {
             error.file == Path::new(&symbol.file) && edit::is_edited(&text, &changed, error.line)
         };
         if symbol.language == Language::Haskell {
-            let (errors, limits) = ghc::compile(order, &symbol.file, &changed).await?;
+            let proof = ghc::prove(order, &symbol.file, &changed).await?;
             // The definition has a form that the edit does not know, or it uses itself.
-            if let Some(error) = errors.iter().find(|error| is_change(error)) {
-                return Err(format!("the changed definition does not compile: line {}: {}", error.line, error.message));
-            }
-            return Ok(Proof { compiler, errors, limits });
+            return match proof.errors.iter().find(|error| is_change(error)) {
+                Some(CompilerError { line, message, .. }) => {
+                    Err(format!("the changed definition does not compile: line {line}: {message}"))
+                }
+                None => Ok(proof),
+            };
         }
         let scratch = Scratch::new(&self.directory, order.root);
         let own = scratch.clone();

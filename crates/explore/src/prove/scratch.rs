@@ -46,15 +46,13 @@ impl Scratch {
         let mut kept: BTreeSet<PathBuf> = BTreeSet::new();
         for file in files {
             self.copy(&file).map_err(failed)?;
-            if file.ends_with("package.json") {
-                let packages = file.with_file_name(PACKAGES);
-                if self.root.join(&packages).is_dir() {
-                    let link = self.tree.join(&packages);
-                    if link.symlink_metadata().is_err() {
-                        symlink(self.root.join(&packages), link).map_err(failed)?;
-                    }
-                    kept.insert(packages);
+            let packages = file.with_file_name(PACKAGES);
+            if file.ends_with("package.json") && self.root.join(&packages).is_dir() {
+                let link = self.tree.join(&packages);
+                if link.symlink_metadata().is_err() {
+                    symlink(self.root.join(&packages), link).map_err(failed)?;
                 }
+                kept.insert(packages);
             }
             kept.insert(file);
         }

@@ -27,25 +27,17 @@ pub(super) async fn compile(
     if !output.lines().any(|line| Path::new(line) == changed) {
         return Err(format!("{} is not a file of the nearest tsconfig.json", symbol.file));
     }
-    Ok(parse(&output, &project, &scratch.tree))
-}
-
-fn parse(output: &str, project: &Path, tree: &Path) -> Compilation {
-    let errors = output.lines().filter_map(error).filter_map(|error| {
-        let path = project.join(&error.file);
-        let file = path.strip_prefix(tree).ok()?.to_owned();
-        Some(CompilerError { file, ..error })
-    });
-    Compilation { errors: errors.collect(), ..Compilation::default() }
+    let errors = output.lines().filter_map(|line| error(line, &project, &scratch.tree)).collect();
+    Ok(Compilation { errors, ..Compilation::default() })
 }
 
 /// Parses `src/geo.ts(8,3): error TS2366: Function lacks …`.
-fn error(line: &str) -> Option<CompilerError> {
+fn error(line: &str, project: &Path, tree: &Path) -> Option<CompilerError> {
     let (place, message) = line.split_once("): error ")?;
     let (file, place) = place.rsplit_once('(')?;
     let (line, column) = place.split_once(',')?;
     Some(CompilerError {
-        file: file.into(),
+        file: project.join(file).strip_prefix(tree).ok()?.to_owned(),
         line: line.parse().ok()?,
         column: column.parse().ok()?,
         message: message.to_owned(),
@@ -58,11 +50,10 @@ mod tests {
 
     #[test]
     fn errors_are_read_from_lines() {
-        let output =
-            "a.ts(8,3): error TS2366: Function lacks (x): error\n  more\n/tree/a.ts\nerror TS18003: no inputs\n";
-        let found = parse(output, Path::new("/tree/sub"), Path::new("/tree"));
+        let read = |line: &str| error(line, Path::new("/tree/sub"), Path::new("/tree"));
         let message = "TS2366: Function lacks (x): error".to_owned();
         let expected = CompilerError { file: "sub/a.ts".into(), line: 8, column: 3, message };
-        assert_eq!(found.errors.into_iter().collect::<Vec<_>>(), [expected]);
+        assert_eq!(read("a.ts(8,3): error TS2366: Function lacks (x): error"), Some(expected));
+        assert_eq!(["  more", "/tree/a.ts", "error TS18003: no inputs"].map(read), [None, None, None]);
     }
 }

@@ -1,14 +1,15 @@
 //! A pointer: a place that the change concerns, with its risk, its evidence and the reason why it is listed.
 
+use std::path::Path;
+
 use code::facts::{Certainty, MatchEffect, Symbol, UseSite};
 use code::{Class, Language};
 use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
 
-use super::Reached;
 use crate::position::Position;
 use crate::prove::Proof;
-use crate::rubric::{Change, Tag, UseKind, rate};
+use crate::rubric::{self, Change, Tag, UseKind};
 
 /// How strong the evidence for a pointer is, the strongest first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
@@ -57,23 +58,28 @@ pub(crate) struct Pointer {
     pub in_test: bool,
 }
 
+/// A use, and the way to it.
+pub(super) struct Reached {
+    pub site: UseSite,
+    pub kind: &'static UseKind,
+    /// The reason of a match's effect.
+    pub how: Option<String>,
+    /// The definition whose use this is.
+    pub from: Symbol,
+    /// The relevance by a model, otherwise the rubric's.
+    pub relevance: Option<u8>,
+}
+
 fn location<S: Serializer>(position: &Position, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.serialize_str(&position.location())
 }
 
 impl Pointer {
     /// Creates the pointer to a use at a distance from the changed definitions.
-    pub(super) fn new(
-        change: Change,
-        kind: UseKind,
-        reached: &Reached,
-        distance: usize,
-        entries: &[Symbol],
-    ) -> Pointer {
-        let (site, from) = (&reached.site, &reached.from);
-        let is_breaking = kind == UseKind::BreakingMatch;
-        let rating = rate(change, kind, distance);
-        let mut tags = rating.tags.to_vec();
+    pub(super) fn new(change: Change, reached: &Reached, distance: usize, entries: &[Symbol]) -> Pointer {
+        let Reached { site, kind, from, .. } = reached;
+        let is_breaking = *kind == rubric::BREAKING_MATCH;
+        let mut tags = kind.tags.to_vec();
         // The definition uses itself.
         let is_recursive =
             |within: &Symbol| entries.iter().any(|entry| Position::of_symbol(entry) == Position::of_symbol(within));
@@ -81,7 +87,7 @@ impl Pointer {
             tags.push(Tag::Recursive);
         }
         // A use at a distance is named by its own kind.
-        let named = if kind == UseKind::Indirect { kind_of_use(site).unwrap_or(kind) } else { kind };
+        let named = if *kind == rubric::INDIRECT { kind_of_use(site).unwrap_or(kind) } else { kind };
         let within = if site.enclosing.is_empty() { String::new() } else { format!(" in {}", site.enclosing) };
         let why = match distance {
             0 => format!("uses {}", from.label),
@@ -90,13 +96,13 @@ impl Pointer {
         Pointer {
             position: Position::of_use(site),
             what: match &reached.how {
-                Some(how) => format!("{}{within}: {how}", rating.name),
-                None => format!("{}{within}", rate(change, named, distance).name),
+                Some(how) => format!("{}{within}: {how}", kind.name),
+                None => format!("{}{within}", named.name),
             },
-            risk: rating.risk,
-            relevance: reached.relevance.unwrap_or(rating.relevance),
+            risk: kind.risk(change),
+            relevance: reached.relevance.unwrap_or_else(|| kind.relevance(change, distance)),
             tags,
-            action: rating.action,
+            action: kind.action(change),
             evidence: match site.certainty {
                 Certainty::Verified => Evidence::Verified,
                 Certainty::Possible | Certainty::Mention => Evidence::Possible,
@@ -114,7 +120,7 @@ impl Pointer {
 
 /// Marks the pointers that the compiler proved, and adds its other errors. A proven pointer breaks; another one may break only
 /// where the compiler does not look, such as behind a condition of the build.
-pub(super) fn add_proof(pointers: &mut Vec<Pointer>, proof: Proof, entry: &Symbol) {
+pub(super) fn add_proof(pointers: &mut Vec<Pointer>, proof: Proof, entry: &Symbol, root: &Path) {
     let most = if proof.limits.is_none() { NOT_PROVEN } else { BREAKS };
     let before: Vec<u8> = pointers.iter().map(|one| one.risk).collect();
     pointers.iter_mut().for_each(|one| one.risk = one.risk.min(most));
@@ -148,11 +154,20 @@ pub(super) fn add_proof(pointers: &mut Vec<Pointer>, proof: Proof, entry: &Symbo
             distance: 0,
             function: None,
             why: format!("reported by {}", proof.compiler),
-            text: String::new(),
+            text: line_of(&root.join(&error.file), error.line),
             in_test: false,
         });
     }
 }
+
+/// Returns a line of a file; empty if it cannot be read. Blocks.
+fn line_of(file: &Path, line: usize) -> String {
+    let text = project::regular::read(file, MAX_FILE).unwrap_or_default();
+    project::visible::escaped(text.lines().nth(line.saturating_sub(1)).unwrap_or_default().trim())
+}
+
+/// The size limit of a file with an error, in bytes.
+const MAX_FILE: u64 = 4 << 20;
 
 /// The risk of a place that does not compile, and the highest of one that the compiler does not report.
 const BREAKS: u8 = 5;
@@ -160,53 +175,50 @@ const NOT_PROVEN: u8 = 4;
 /// The action at a place without a use of the definition.
 const CHANGE: &str = "change what the compiler reports";
 
-/// Returns the kind of a match, by what a new constructor does there.
-pub(super) fn kind_of_match(effect: MatchEffect) -> UseKind {
-    match effect {
-        MatchEffect::Breaks => UseKind::BreakingMatch,
-        MatchEffect::FallsThrough => UseKind::OpenMatch,
-        MatchEffect::Absorbs | MatchEffect::Unaffected => UseKind::CoveredMatch,
-        MatchEffect::Undecided => UseKind::UnclearMatch,
-    }
+/// Returns the kind of a match, by what a new constructor does there; `None` if it does nothing.
+pub(super) fn kind_of_match(effect: MatchEffect) -> Option<&'static UseKind> {
+    Some(match effect {
+        MatchEffect::Breaks => rubric::BREAKING_MATCH,
+        MatchEffect::FallsThrough => rubric::OPEN_MATCH,
+        MatchEffect::Absorbs => rubric::COVERED_MATCH,
+        MatchEffect::Undecided => rubric::UNCLEAR_MATCH,
+        MatchEffect::Unaffected => return None,
+    })
 }
 
 /// Returns the kind of a use; `None` for a local of the same name.
-pub(super) fn kind_of_use(site: &UseSite) -> Option<UseKind> {
+pub(super) fn kind_of_use(site: &UseSite) -> Option<&'static UseKind> {
     Some(match site.class {
         Class::Binding | Class::Mention => return None,
-        Class::Call => UseKind::Call,
-        Class::Construct => UseKind::Construct,
-        Class::Pattern => UseKind::Pattern,
-        Class::Import => UseKind::Import,
-        Class::Export => UseKind::ReExport,
-        Class::Signature => UseKind::Signature,
-        Class::FieldRead => UseKind::FieldRead,
-        Class::FieldWrite => UseKind::FieldWrite,
-        Class::Type | Class::Value if is_type_family(site) => UseKind::TypeFamily,
-        Class::Type | Class::Value if is_implementation(site) => UseKind::Implementation,
-        Class::Type => UseKind::Type,
-        Class::Value => UseKind::Value,
+        Class::Call => rubric::CALL,
+        Class::Construct => rubric::CONSTRUCT,
+        Class::Pattern => rubric::PATTERN,
+        Class::Import => rubric::IMPORT,
+        Class::Export => rubric::RE_EXPORT,
+        Class::Signature => rubric::SIGNATURE,
+        Class::FieldRead => rubric::FIELD_READ,
+        Class::FieldWrite => rubric::FIELD_WRITE,
+        Class::Type | Class::Value if is_type_family(site) => rubric::TYPE_FAMILY,
+        Class::Type | Class::Value if is_implementation(site) => rubric::IMPLEMENTATION,
+        Class::Type => rubric::TYPE,
+        Class::Value => rubric::VALUE,
     })
 }
 
 fn is_type_family(site: &UseSite) -> bool {
-    site.language == Language::Haskell && begins(&site.text, &["type instance ", "data instance ", "newtype instance "])
+    let heads = ["type instance ", "data instance ", "newtype instance "];
+    site.language == Language::Haskell && heads.iter().any(|head| site.text.starts_with(head))
 }
 
 /// True if the line is the head of an implementation, an instance or a class with bases.
 fn is_implementation(site: &UseSite) -> bool {
-    match site.language {
-        Language::Rust => begins(&site.text, &["impl ", "impl<", "unsafe impl"]),
-        Language::Haskell => begins(&site.text, &["instance ", "deriving instance "]),
-        Language::Python => begins(&site.text, &["class "]),
-        Language::TypeScript | Language::Tsx | Language::JavaScript => {
-            let text = site.text.trim_start_matches("export ").trim_start_matches("default ");
-            begins(text, &["class ", "abstract class "])
-        }
-        Language::Go | Language::C | Language::Cpp => false,
-    }
-}
-
-fn begins(text: &str, all: &[&str]) -> bool {
-    all.iter().any(|start| text.starts_with(start))
+    let heads: &[&str] = match site.language {
+        Language::Rust => &["impl ", "impl<", "unsafe impl"],
+        Language::Haskell => &["instance ", "deriving instance "],
+        Language::Python => &["class "],
+        Language::TypeScript | Language::Tsx | Language::JavaScript => &["class ", "abstract class "],
+        Language::Go | Language::C | Language::Cpp => &[],
+    };
+    let text = site.text.trim_start_matches("export ").trim_start_matches("default ");
+    heads.iter().any(|head| text.starts_with(head))
 }

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::decision::{Decision, Verdict};
 use super::records::Entry;
-use super::{Choice, Limits, ModelNodes, RATE_EDGE, SELECT_SYMBOLS, Selector};
+use super::{Choice, ModelNodes, RATE_EDGE, SELECT_SYMBOLS, Selector};
 
 /// The time limit of a comparison.
 const TIME: Duration = Duration::from_secs(600);
@@ -31,7 +31,7 @@ pub(crate) async fn compare(
         if entries.is_empty() {
             continue;
         }
-        let limits = Limits { calls: entries.len(), tokens: tokens.saturating_sub(spent) };
+        let limits = (entries.len(), tokens.saturating_sub(spent));
         let mut selector = Selector::new(nodes, cx, Choice::Model, node, limits).await?;
         let decisions: Vec<Decision> = entries.into_iter().map(|entry| entry.decision).collect();
         let verdicts = selector.decide(decisions.clone(), || TIME.saturating_sub(since.elapsed())).await;
@@ -43,15 +43,15 @@ pub(crate) async fn compare(
         let answered = agreements.len();
         let same = agreements.iter().filter(|one| one.0).count();
         let mean = agreements.iter().map(|one| one.1).sum::<f64>() / answered.max(1) as f64;
-        let what = if node.0 == SELECT_SYMBOLS.0 { "the same first choice" } else { "the same relevance" };
+        let what = if node.name == SELECT_SYMBOLS.name { "the same first choice" } else { "the same relevance" };
         lines.push(format!(
             "{}: {} decisions, {answered} by the model: {what} in {same}, agreement {:.0} %",
-            node.0,
+            node.name,
             decisions.len(),
             mean * 100.0
         ));
         lines.push(usage.line());
-        figures[node.0] = json!({
+        figures[node.name] = json!({
             "decisions": decisions.len(), "answered": answered, "same": same, "agreement": mean, "model": usage,
         });
     }

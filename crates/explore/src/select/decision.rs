@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
-use crate::rubric::{Change, Tag, UseKind, rate};
+use crate::rubric::{Change, Tag, UseKind};
 
 /// A decision. The tag is the name of the node that a model is asked with.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -110,9 +110,13 @@ impl Decision {
                 Verdict::Selected { selected, reason: None }
             }
             Decision::RateEdge(edge) => {
-                let rating = rate(edge.change, UseKind::by_name(&edge.kind), edge.depth);
-                let (relevance, tags) = (rating.relevance, rating.tags.to_vec());
-                Verdict::Rated { relevance, risk: Some(rating.risk), tags, reason: None }
+                let kind = UseKind::by_name(&edge.kind);
+                Verdict::Rated {
+                    relevance: kind.relevance(edge.change, edge.depth),
+                    risk: Some(kind.risk(edge.change)),
+                    tags: kind.tags.to_vec(),
+                    reason: None,
+                }
             }
         }
     }
@@ -130,7 +134,7 @@ impl Decision {
                 })
             }
             Decision::RateEdge(one) => {
-                let risk = rate(one.change, UseKind::by_name(&one.kind), one.depth).risk.max(1);
+                let risk = UseKind::by_name(&one.kind).risk(one.change).max(1);
                 json!({
                     "query": one.query, "change": one.change, "symbol": one.symbol, "signature": cut(&one.hover),
                     "use": one.kind, "place": one.location, "line": cut(&one.snippet), "steps": one.depth, "risk": risk,
@@ -227,46 +231,4 @@ fn split_words(text: &str) -> impl Iterator<Item = String> {
     // Shorter words are rarely specific.
     let words: Vec<String> = split.split(' ').filter(|word| word.len() > 2).map(str::to_lowercase).collect();
     words.into_iter()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn selection() -> Selection {
-        let candidate = |name: &str, relation| Candidate {
-            name: name.to_owned(),
-            location: format!("a.rs:{}", name.len()),
-            kind: "struct".to_owned(),
-            signature: String::new(),
-            relation,
-            verified: false,
-        };
-        let candidates = vec![
-            candidate("body", Relation::Body),
-            candidate("Circle", Relation::Field),
-            candidate("call", Relation::Call),
-        ];
-        let [topic, symbol, location, signature] = ["circles", "Shape", "a.rs:1", ""].map(str::to_owned);
-        Selection { topic, symbol, location, signature, doc: None, depth: 0, candidates }
-    }
-
-    #[test]
-    fn a_model_orders_and_drops_and_never_adds() {
-        let selection = selection();
-        assert_eq!(selection.scores(None), [Some(4), Some(8), Some(5)]);
-        let decision = Decision::SelectSymbols(selection.clone());
-        let verdict = decision.read(json!({"selected": ["call", "Circle", "call"], "reason": "r"})).unwrap();
-        assert_eq!(selection.scores(Some(&verdict)), [None, Some(5), Some(8)]);
-        let nothing = decision.read(json!({"selected": []})).unwrap();
-        assert_eq!(selection.scores(Some(&nothing)), [None; 3]);
-        for (value, problem) in [
-            (json!({"selected": ["Circle", "Square"]}), "`Square` is not a candidate"),
-            (json!({"selected": "Circle"}), "no list `selected`"),
-            (json!({"selected": [1]}), "not a candidate"),
-        ] {
-            let found = decision.read(value).unwrap_err();
-            assert!(found.contains(problem), "{found}");
-        }
-    }
 }

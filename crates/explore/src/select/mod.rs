@@ -41,12 +41,19 @@ pub type ModelFuture<'a> = Pin<Box<dyn Future<Output = Result<Option<Arc<dyn Mod
 /// Returns the node of this name for the caller, otherwise the one with this text.
 pub type ModelNodes = Box<dyn for<'a> Fn(&'a Context, &'static str, &'static str) -> ModelFuture<'a> + Send + Sync>;
 
-/// A node file that is built in: its name and text.
+/// A node file that is built in.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct BuiltIn(pub &'static str, pub &'static str);
+pub(crate) struct BuiltIn {
+    pub name: &'static str,
+    text: &'static str,
+    /// The tool whose decisions these are.
+    pub tool: &'static str,
+}
 
-pub(crate) const SELECT_SYMBOLS: BuiltIn = BuiltIn("select_symbols", include_str!("select_symbols.node.md"));
-pub(crate) const RATE_EDGE: BuiltIn = BuiltIn("rate_edge", include_str!("rate_edge.node.md"));
+pub(crate) const SELECT_SYMBOLS: BuiltIn =
+    BuiltIn { name: "select_symbols", text: include_str!("select_symbols.node.md"), tool: "teach-graph" };
+pub(crate) const RATE_EDGE: BuiltIn =
+    BuiltIn { name: "rate_edge", text: include_str!("rate_edge.node.md"), tool: "scout" };
 
 /// Who decides.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, JsonSchema)]
@@ -94,37 +101,32 @@ const SHARE: u32 = 4;
 /// The maximum length of a problem, in characters.
 const MOST_PROBLEM: usize = 300;
 
-/// The limits of a walk's calls.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Limits {
-    pub calls: usize,
-    pub tokens: u64,
-}
-
 /// The decisions of a walk.
 pub(crate) struct Selector {
     model: Option<Arc<dyn ModelNode>>,
-    limits: Limits,
+    /// The maximum numbers of calls and of tokens.
+    calls: usize,
+    tokens: u64,
     failures: usize,
     usage: ModelUse,
     pub recorder: Option<Recorder>,
 }
 
 /// How a walk decided.
-#[derive(Debug, Default)]
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(inline)]
 pub(crate) struct DecisionReport {
+    /// Who decided: rules or model.
+    pub selector: &'static str,
     /// `None` if no model was configured or wanted.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub model: Option<ModelUse>,
     /// The name of the recorded run.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub run: Option<String>,
 }
 
 impl DecisionReport {
-    /// Returns the value of `selector` in results.
-    pub(crate) fn word(&self) -> &'static str {
-        if self.model.as_ref().is_some_and(|model| model.calls > 0) { "model" } else { "rules" }
-    }
-
     /// Returns the lines for people.
     pub(crate) fn lines(&self) -> Vec<String> {
         let model = self.model.as_ref().map(ModelUse::line);
@@ -142,31 +144,28 @@ impl Selector {
         cx: &Context,
         choice: Choice,
         node: BuiltIn,
-        limits: Limits,
+        (calls, tokens): (usize, u64),
     ) -> Result<Selector, ToolError> {
         let mut usage = ModelUse::default();
-        let found = match choice {
-            Choice::Rules => Ok(None),
-            Choice::Auto | Choice::Model => nodes(cx, node.0, node.1).await,
-        };
-        let model = match (found, choice) {
-            (Ok(None), Choice::Model) => {
-                let hint = "Configure one as docs/guide/nodes.md shows, or leave `selector` out.";
-                return Err(ToolError::user("no model is configured").hint(hint));
-            }
-            (Err(why), Choice::Model) => return Err(ToolError::user(why)),
-            (Err(why), _) => {
+        let found = || nodes(cx, node.name, node.text);
+        let model = match choice {
+            Choice::Rules => None,
+            Choice::Auto => found().await.unwrap_or_else(|why| {
                 usage.problem = Some(why);
                 None
+            }),
+            Choice::Model => {
+                let hint = "Configure one as docs/guide/nodes.md shows, or leave `selector` out.";
+                let missing = || ToolError::user("no model is configured").hint(hint);
+                Some(found().await.map_err(ToolError::user)?.ok_or_else(missing)?)
             }
-            (Ok(model), _) => model,
         };
-        Ok(Selector { model, limits, failures: 0, usage, recorder: None })
+        Ok(Selector { model, calls, tokens, failures: 0, usage, recorder: None })
     }
 
     /// Returns how many more decisions a model may make. They are worth preparing, also for a recording.
     pub(crate) fn room(&self) -> usize {
-        let model = if self.model.is_some() { self.limits.calls.saturating_sub(self.usage.calls) } else { 0 };
+        let model = if self.model.is_some() { self.calls.saturating_sub(self.usage.calls) } else { 0 };
         model.max(self.recorder.as_ref().map_or(0, Recorder::room))
     }
 
@@ -182,10 +181,9 @@ impl Selector {
             let batch: Vec<Decision> = open.by_ref().take(AT_ONCE).collect();
             let answers = self.ask(&batch, left() / SHARE).await;
             for (decision, answer) in batch.into_iter().zip(answers) {
-                let (verdict, problem) = match answer {
-                    None => (None, None),
-                    Some(Ok(verdict)) => (Some(verdict), None),
-                    Some(Err(why)) => (None, Some(why)),
+                let (verdict, problem) = match answer.transpose() {
+                    Ok(verdict) => (verdict, None),
+                    Err(why) => (None, Some(why)),
                 };
                 verdicts.push(verdict.clone());
                 if let Some(recorder) = &mut self.recorder {
@@ -198,39 +196,36 @@ impl Selector {
 
     /// Asks the model about these decisions at the same time; `None` for those that the limits leave to the rules.
     async fn ask(&mut self, batch: &[Decision], limit: Duration) -> Vec<Option<Result<Verdict, String>>> {
-        let mut running = JoinSet::new();
-        let mut estimates = Vec::new();
+        let (mut running, mut reserved) = (JoinSet::new(), 0);
         for (index, decision) in batch.iter().enumerate() {
             let Some(model) = self.model.clone() else { break };
             let input = decision.input();
-            let estimate = model.estimate(&input);
-            let reserved: u64 = estimates.iter().sum();
-            if self.usage.calls + estimates.len() >= self.limits.calls {
-                self.problem(format!("the limit of {} calls was reached", self.limits.calls));
+            let tokens = model.estimate(&input);
+            if self.usage.calls >= self.calls {
+                self.problem(format!("the limit of {} calls was reached", self.calls));
                 break;
             }
-            if self.usage.tokens.saturating_add(reserved).saturating_add(estimate) > self.limits.tokens {
-                self.problem(format!("explore.tokens allows {} tokens for a walk", self.limits.tokens));
+            if self.usage.tokens.saturating_add(reserved).saturating_add(tokens) > self.tokens {
+                self.problem(format!("explore.tokens allows {} tokens for a walk", self.tokens));
                 break;
             }
-            estimates.push(estimate);
-            running.spawn(async move { (index, tokio::time::timeout(limit, model.ask(input)).await) });
-        }
-        let mut answers: Vec<Option<ModelAnswer>> = estimates.iter().map(|_| None).collect();
-        while let Some(ended) = running.join_next().await {
-            if let Ok((index, Ok(answer))) = ended {
-                answers[index] = Some(answer);
-            }
-        }
-        let mut verdicts: Vec<Option<Result<Verdict, String>>> = batch.iter().map(|_| None).collect();
-        // In the order of the decisions, whichever answer came first.
-        for (index, (answer, estimate)) in answers.into_iter().zip(estimates).enumerate() {
             self.usage.calls += 1;
-            let answer = answer.unwrap_or_else(|| ModelAnswer {
-                value: Err(format!("no answer within {} ms", limit.as_millis())),
-                // The server may have counted them.
-                tokens: estimate,
+            reserved += tokens;
+            // The server may have counted the tokens of an answer that came too late.
+            let late = ModelAnswer { value: Err(format!("no answer within {} ms", limit.as_millis())), tokens };
+            running.spawn(async move {
+                let answer = tokio::time::timeout(limit, model.ask(input)).await;
+                (index, answer.unwrap_or(late))
             });
+        }
+        let mut answers = Vec::new();
+        while let Some(ended) = running.join_next().await {
+            answers.extend(ended);
+        }
+        // In the order of the decisions, whichever answer came first.
+        answers.sort_by_key(|(index, _)| *index);
+        let mut verdicts: Vec<Option<Result<Verdict, String>>> = batch.iter().map(|_| None).collect();
+        for (index, answer) in answers {
             self.usage.tokens = self.usage.tokens.saturating_add(answer.tokens);
             let verdict = answer.value.and_then(|value| batch[index].read(value));
             match &verdict {
@@ -268,6 +263,7 @@ impl Selector {
             }
             None => None,
         };
-        Ok(DecisionReport { model, run })
+        let selector = if model.as_ref().is_some_and(|model| model.calls > 0) { "model" } else { "rules" };
+        Ok(DecisionReport { selector, model, run })
     }
 }

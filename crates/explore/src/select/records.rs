@@ -30,20 +30,13 @@ pub(crate) struct Entry {
     /// Why the model's answer was not used.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub problem: Option<String>,
-    /// The verdict that the walk used.
-    pub used: Decider,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub(crate) enum Decider {
-    Rules,
-    Model,
+    /// The verdict that the walk used: `rules` or `model`.
+    pub used: String,
 }
 
 impl Entry {
     pub(super) fn new(decision: Decision, model: Option<Verdict>, problem: Option<String>) -> Entry {
-        let used = if model.is_some() { Decider::Model } else { Decider::Rules };
+        let used = if model.is_some() { "model" } else { "rules" }.to_owned();
         Entry { rules: decision.by_rules(), decision, model, problem, used }
     }
 }
@@ -52,8 +45,8 @@ impl Entry {
 pub(crate) struct Recorder {
     tool: &'static str,
     directory: PathBuf,
-    /// The worktree, and a folder in it for a copy.
-    copy: Option<(PathBuf, PathBuf)>,
+    /// A folder in the worktree for a copy.
+    copy: Option<Inside>,
     lines: Vec<String>,
 }
 
@@ -73,15 +66,13 @@ impl Recorder {
         if !record && !is_enabled {
             return Ok(None);
         }
-        let copy = match value(FOLDER).filter(|_| is_enabled).map(Path::new) {
-            Some(folder) => {
-                let below = folder.strip_prefix(&caller.worktree).unwrap_or(folder);
-                Inside::create(&caller.worktree, below)
-                    .map_err(|error| format!("{FOLDER} must name a folder inside the project: {error}"))?;
-                Some((caller.worktree.clone(), below.to_owned()))
-            }
-            None => None,
+        let folder = value(FOLDER).filter(|_| is_enabled).map(Path::new);
+        let create = |folder: &Path| {
+            let below = folder.strip_prefix(&caller.worktree).unwrap_or(folder);
+            Inside::create(&caller.worktree, below)
+                .map_err(|error| format!("{FOLDER} must name a folder inside the project: {error}"))
         };
+        let copy = folder.map(create).transpose()?;
         Ok(Some(Recorder { tool, directory: directory.to_owned(), copy, lines: Vec::new() }))
     }
 
@@ -107,8 +98,8 @@ impl Recorder {
         self.lines.push(String::new());
         let text = self.lines.join("\n");
         private::replace(&file(&self.directory, &run), text.as_bytes())?;
-        if let Some((root, below)) = &self.copy {
-            Inside::create(root, below)?.replace(Path::new(&format!("{run}{SUFFIX}")), text.as_bytes())?;
+        if let Some(folder) = &self.copy {
+            folder.replace(Path::new(&format!("{run}{SUFFIX}")), text.as_bytes())?;
         }
         let mut runs = runs(&self.directory);
         // The number is the time.

@@ -3,7 +3,7 @@
 use code::tools::Questions;
 use serde_json::{Value, json};
 
-use crate::{SHAPES, Worktree, all};
+use crate::{SHAPES, Worktree, all, places};
 
 /// The predecessor ended the walk at the first symbol without candidates.
 #[test]
@@ -70,50 +70,29 @@ fn a_constructor_is_used_where_its_class_is_created() {
         ),
     ];
     let worktree = Worktree::new(&files);
-    let far = |symbol: &str| {
+    for (symbol, expected) in [("a.ts:Size", "b.ts:2"), ("c.py:Size", "c.py:9")] {
         let found = worktree.result("scout", json!({"symbols": [symbol], "change": "change_type"}));
-        let pointers = found["pointers"].as_array().unwrap().iter();
-        let far = pointers.filter(|one| one["why"].as_str().unwrap().contains("1 step"));
-        far.map(|one| one["location"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
-    };
-    assert_eq!(far("a.ts:Size"), ["b.ts:2"]);
-    assert_eq!(far("c.py:Size"), ["c.py:9"]);
+        assert_eq!(places(&found, |one| one["why"].as_str().unwrap().contains("1 step")), [expected]);
+    }
 }
 
-/// The predecessor gave each node the depth at which it was seen first.
+/// The predecessor asked for the hover at column 0 of a line, where an indented definition has no name. The comment of an
+/// exported definition stands before `export`.
 #[test]
-fn depth_is_the_shortest_way() {
-    let files = [(
-        "src/lib.rs",
-        "pub fn seed() { a(); far() }\npub fn a() { b() }\npub fn b() { c() }\npub fn c() { target() }\npub fn far() { target() }\npub fn target() {}\n",
-    )];
-    let worktree = Worktree::new(&files);
-    let found = worktree.result("teach-graph", json!({"topic": "a b c target", "seeds": ["seed"]}));
-    let target = found["prereqs"].as_array().unwrap().iter().find(|one| one["symbol"]["name"] == "target").unwrap();
-    assert_eq!(target["depth"], 2);
-}
-
-/// The predecessor asked for the hover at column 0 of a line, where an indented definition has no name.
-#[test]
-fn an_indented_definition_has_its_signature_and_documentation() {
-    let worktree = Worktree::new(SHAPES);
-    let found = worktree.result("teach-graph", json!({"topic": "areas", "seeds": ["Circle::area"]}));
-    let symbol = &found["core"][0]["symbol"];
-    assert_eq!(symbol["signature"], "pub fn area(&self) -> f64");
-    assert_eq!(symbol["docComment"], "Returns the area of a circle.");
-}
-
-/// The comment stands before `export`, not before the declaration itself.
-#[test]
-fn an_exported_definition_has_its_documentation() {
-    let files = [(
-        "a.ts",
-        "/** A round shape. */\nexport interface Circle { radius: number }\n\n/** Returns the area. */\nexport default function area(c: Circle): number { return c.radius; }\n",
-    )];
-    let worktree = Worktree::new(&files);
-    let found = worktree.result("teach-graph", json!({"topic": "areas", "seeds": ["area"]}));
-    assert_eq!(found["core"][0]["symbol"]["docComment"], "Returns the area.", "{found:#}");
-    assert_eq!(found["prereqs"][0]["symbol"]["docComment"], "A round shape.", "{found:#}");
+fn each_definition_has_its_signature_and_documentation() {
+    let source = "/** A round shape. */\nexport interface Circle { radius: number }\n\n/** Returns it. */\n\
+                  export default function radius(c: Circle): number { return c.radius; }\n";
+    let worktree = Worktree::new(&[SHAPES[2], ("a.ts", source)]);
+    for (seed, signature, documentation) in [
+        ("Circle::area", "pub fn area(&self) -> f64", "Returns the area of a circle."),
+        ("a.ts:5", "function radius(c: Circle): number", "Returns it."),
+        ("a.ts:Circle", "interface Circle", "A round shape."),
+    ] {
+        let found = worktree.result("teach-graph", json!({"topic": "areas", "seeds": [seed]}));
+        let symbol = &found["core"][0]["symbol"];
+        assert!(symbol["signature"].as_str().unwrap().contains(signature), "{symbol:#}");
+        assert_eq!(symbol["docComment"], documentation, "{symbol:#}");
+    }
 }
 
 /// The predecessor took any text with the word "case" for a match.
@@ -200,9 +179,7 @@ fn the_same_tree_has_the_same_answer() {
 
 /// Returns the places of the breaking matches.
 fn breaking(found: &Value) -> Vec<&str> {
-    let pointers = found["pointers"].as_array().unwrap().iter();
-    let breaking = pointers.filter(|one| one["tags"].as_array().unwrap().contains(&json!("Exhaustive")));
-    breaking.map(|one| one["location"].as_str().unwrap()).collect()
+    places(found, |one| one["tags"].as_array().unwrap().contains(&json!("Exhaustive")))
 }
 
 /// The walk once took another word of the question for the name.

@@ -35,7 +35,7 @@ impl Worktree {
         self.0.path()
     }
 
-    /// Calls a tool. Returns its structured result; `Err` with its error.
+    /// Calls a tool. Returns its structured result, with its text as `shown`; `Err` with its error.
     pub(crate) fn ask(&self, name: &str, arguments: Value) -> Result<Value, String> {
         self.ask_with(Questions::new(), name, arguments)
     }
@@ -65,7 +65,11 @@ impl Worktree {
         let caller = Caller { env: std::env::vars().collect(), ..testkit::caller(self.path(), "") };
         match runtime.block_on(tool.call(Context::detached(Arc::new(caller)), Some(&arguments))) {
             Ok(outcome) if outcome.is_error => Err(outcome.content[0].as_text().unwrap().to_owned()),
-            Ok(outcome) => Ok(serde_json::from_str(outcome.structured.unwrap().get()).unwrap()),
+            Ok(outcome) => {
+                let mut found: Value = serde_json::from_str(outcome.structured.unwrap().get()).unwrap();
+                found["shown"] = outcome.content[0].as_text().into();
+                Ok(found)
+            }
             Err(ToolError::User { message, .. }) => Err(message),
             Err(error) => panic!("{name}: {error}"),
         }
@@ -80,6 +84,12 @@ impl Worktree {
 pub(crate) fn all<'a>(list: &'a Value, pointer: &str) -> Vec<&'a str> {
     let entries = list.as_array().unwrap().iter();
     entries.map(|one| one.pointer(pointer).and_then(Value::as_str).unwrap()).collect()
+}
+
+/// Returns the places of the pointers that fit.
+pub(crate) fn places(found: &Value, fits: impl Fn(&Value) -> bool) -> Vec<&str> {
+    let pointers = found["pointers"].as_array().unwrap().iter().filter(|one| fits(one));
+    pointers.map(|one| one["location"].as_str().unwrap()).collect()
 }
 
 /// A small crate about shapes.

@@ -6,13 +6,11 @@ use code::tools::Questions;
 use code::{CodeSettings, Timing};
 use serde_json::{Value, json};
 
-use crate::{SHAPES, Worktree, all};
+use crate::{SHAPES, Worktree, all, places};
 
 /// Returns the places with the evidence `proved`.
 fn proved(found: &Value) -> Vec<&str> {
-    let pointers = found["pointers"].as_array().unwrap().iter();
-    let proved = pointers.filter(|one| one["evidence"] == "proved");
-    proved.map(|one| one["location"].as_str().unwrap()).collect()
+    places(found, |one| one["evidence"] == "proved")
 }
 
 fn prove(worktree: &Worktree, query: &str, symbol: &str) -> Value {
@@ -36,14 +34,25 @@ fn the_errors_of_the_compiler_are_the_proven_places() {
 
     let found = prove(&worktree, "rename", "geo::area");
     assert_eq!(proved(&found), ["src/lib.rs:4"], "{found:#}");
-    let lowered = found["pointers"].as_array().unwrap().iter().filter(|one| one["evidence"] != "proved");
-    assert!(lowered.clone().all(|one| one["risk"].as_u64() < Some(5)), "{found:#}");
+    assert_eq!(places(&found, |one| one["risk"] == 5), proved(&found), "{found:#}");
 
     // The worktree itself was not changed.
     for (path, text) in SHAPES {
         assert_eq!(std::fs::read_to_string(worktree.path().join(path)).unwrap(), *text);
     }
     assert!(!worktree.path().join("target").exists() && !worktree.path().join("Cargo.lock").exists());
+}
+
+/// The compiler reports a line that does not name the definition.
+#[test]
+fn an_error_at_another_place_is_shown_with_its_line() {
+    let source = "pub fn unit() -> u8 { 1 }\npub fn two() -> u8 {\n    let one = unit;\n    one() + 1\n}\n";
+    let worktree = Worktree::new(&[SHAPES[0], ("src/lib.rs", source)]);
+    let found = prove(&worktree, "add a parameter", "unit");
+    assert_eq!(proved(&found), ["src/lib.rs:4"], "{found:#}");
+    let shown = found["shown"].as_str().unwrap();
+    let expected = "(reported by cargo check, proved)\n  → change what the compiler reports: one() + 1\n";
+    assert!(shown.contains(expected), "{shown}");
 }
 
 /// The dependents of a package with errors are not compiled, so the proof says that they may break too.
@@ -102,7 +111,7 @@ const SHAPES_HS: &[(&str, &str)] = &[
     (
         "Forms.hs",
         "module Forms where\n\none, two :: Int -> Int\none x = x\ntwo x = x\n\nthree :: Int -> Int\n{-# INLINE three #-}\n\
-         three x = x\n\nuse :: Int\nuse = three (one 1)\n",
+         three x = x\n\nuse :: Int\nuse = three (one 1)\n\nagain :: Int -> Int\nagain x = again x\n",
     ),
 ];
 
@@ -144,8 +153,9 @@ fn ghc_proves_incomplete_patterns_and_type_errors() {
     assert!(found["head"]["reasons"].to_string().contains("ghc stopped at an error"), "{found:#}");
     let found = prove("add a parameter", "three");
     assert_eq!(proved(&found), ["Forms.hs:12"], "{found:#}");
-    let found = prove("add a parameter", "one");
-    assert!(found["head"]["reasons"].to_string().contains("the changed definition does not compile"), "{found:#}");
+    let reasons = |symbol: &str| prove("add a parameter", symbol)["head"]["reasons"].to_string();
+    assert!(reasons("one").contains("cannot be changed in this way"));
+    assert!(reasons("again").contains("the changed definition does not compile"));
     for (path, text) in SHAPES_HS {
         assert_eq!(std::fs::read_to_string(worktree.path().join(path)).unwrap(), *text);
     }

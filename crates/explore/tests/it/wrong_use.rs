@@ -2,9 +2,9 @@
 
 use std::fmt::Write;
 
-use serde_json::json;
+use serde_json::{Value, json};
 
-use crate::{SHAPES, Worktree, all};
+use crate::{SHAPES, Worktree, all, places};
 
 #[test]
 fn each_wrong_argument_is_named() {
@@ -56,6 +56,30 @@ fn a_variant_of_a_struct_is_named_as_impossible() {
     assert!(found["summary"].as_str().unwrap().ends_with("; struct Circle has no variants"), "{found:#}");
     let found = worktree.result("scout", json!({"query": "What breaks if I add a variant to Shape?"}));
     assert!(!found["summary"].as_str().unwrap().contains("has no variants"), "{found:#}");
+    // The alias of another type is no reason to doubt the answer.
+    let worktree = Worktree::new(&[("a.ts", "export type Name = string;\n")]);
+    let found = worktree.result("scout", json!({"query": "What breaks if I add a variant to Name?"}));
+    assert_eq!(found["summary"], "add_variant of Name: no uses; type Name has no variants");
+    assert!(!found["head"]["reasons"].to_string().contains("Name"), "{found:#}");
+}
+
+/// An advice that cannot change the answer is not given.
+#[test]
+fn the_advice_fits_the_limit_that_was_reached() {
+    let text: String = (0..150).map(|number| format!("fn f{number}() {{ used() }}\n")).collect();
+    let worktree = Worktree::new(&[("src/lib.rs", &format!("fn used() {{}}\n{text}"))]);
+    let ask = |depth: &str| {
+        let found = worktree.result("scout", json!({"query": "rename `used`", "depth": depth}));
+        found["shown"].as_str().unwrap().to_owned()
+    };
+    let shown = ask("low");
+    assert!(
+        shown.starts_with("rename of used: 10 of 10 uses break (by syntax only), 140 more not visited\n"),
+        "{shown}"
+    );
+    assert!(shown.contains("140 more uses were found and not visited; raise `depth`"), "{shown}");
+    let shown = ask("high");
+    assert!(shown.contains("50 more uses were found and not visited; ask about one folder with `path`"), "{shown}");
 }
 
 #[test]
@@ -66,11 +90,9 @@ fn a_cyclic_type_ends() {
     assert_eq!(found["order"], json!(["src/lib.rs:2", "src/lib.rs:1"]));
     assert_eq!(found["stopped"], "done");
     let found = worktree.result("scout", json!({"query": "remove B"}));
-    let own = found["pointers"].as_array().unwrap().iter().filter(|one| one["location"] == "src/lib.rs:2");
-    assert!(
-        own.clone().count() > 0 && own.clone().all(|one| one["tags"].to_string().contains("Recursive")),
-        "{found:#}"
-    );
+    let is_recursive = |one: &Value| one["tags"].to_string().contains("Recursive");
+    let own = places(&found, |one| one["location"] == "src/lib.rs:2" && is_recursive(one));
+    assert!(!own.is_empty() && own == places(&found, |one| one["location"] == "src/lib.rs:2"), "{found:#}");
 }
 
 #[test]

@@ -32,7 +32,7 @@ const WORDS: [(&str, &str); 5] = [
 ];
 
 /// Rewrites a tool's result.
-pub(super) fn result(result: &mut Value) {
+pub(in crate::commands) fn result(result: &mut Value) {
     let is_error = result["isError"] == true;
     for block in result["content"].as_array_mut().into_iter().flatten() {
         let text = block["text"].as_str().unwrap_or_default();

@@ -1,7 +1,7 @@
 //! `hob callers`, `uses`, `callees`, `def`, `outline`, `fields`, `constructors`, `matches` and `code`: code search on the
 //! command line.
 
-mod command_hints;
+pub(super) mod command_hints;
 
 use clap::{Args, Subcommand};
 use project::Project;

@@ -12,6 +12,7 @@ use serde_json::{Map, Value, json};
 
 pub(crate) use self::records::ExploreCommand;
 use super::call::{control_failure, finish};
+use super::code::command_hints;
 use crate::commands::current_project;
 use crate::exit::{Exit, Failure};
 
@@ -148,5 +149,7 @@ fn call<const N: usize>(project: &Project, tool: &str, arguments: [(&str, Value)
     let mut control = current_project::connect_or_start(project, &hello)?;
     let given = arguments.into_iter().filter(|(_, value)| !value.is_null());
     let arguments: Map<String, Value> = given.map(|(name, value)| (name.to_owned(), value)).collect();
-    control.call(tool, arguments, |_| {}, |_, _| {}).map_err(control_failure)
+    let mut result = control.call(tool, arguments, |_| {}, |_, _| {}).map_err(control_failure)?;
+    command_hints::result(&mut result);
+    Ok(result)
 }
