@@ -244,7 +244,7 @@ fn is_alive(session: &SessionRow) -> bool {
 
 /// Returns true for a few words that stay on one line.
 fn is_short(column: &Column, cell: &Cell) -> bool {
-    class(cell.tone).is_empty() && column.width < 10
+    class(cell.tone).is_empty() && column.width < 10 && !column.is_wide
 }
 
 /// Returns the class of a cell by its meaning.

@@ -94,7 +94,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, state: &State, palette: Palette) {
         Mode::Go(editor) => {
             let found = matches(state, editor.text());
             let line = |(room, row): &(Room, Row)| format!("{:<10} {}", room.name(), row.line());
-            let hint = "Type a part of a row. Enter goes to the first that is listed.".to_owned();
+            let hint = "Type a part of a row. Enter goes to the first one.".to_owned();
             let lines = found.iter().map(line).chain(found.is_empty().then_some(hint));
             paragraph(frame, body, &lines.collect::<Vec<_>>(), 0);
         }
