@@ -284,7 +284,7 @@ async fn entries(
     if !request.symbols.is_empty() {
         let (found, unresolved) = lookups.resolve(questions, cx, &request.symbols, None).await?;
         if found.is_empty() {
-            let problems: Vec<&str> = unresolved.iter().map(|one| one.problem.as_str()).collect();
+            let problems: Vec<&str> = unresolved.iter().map(|one| without_outline(&one.problem)).collect();
             return Err(ToolError::user(format!("no symbol is defined here: {}", problems.join("; "))));
         }
         return Ok((found, unresolved));
@@ -307,9 +307,17 @@ async fn entries(
     let hint = "Name the definitions in `symbols`, such as `Shape` or `src/geo.rs:12`.";
     let problem = match &problems[..] {
         [] => "the query names no definition".to_owned(),
-        problems => format!("the query names no definition: {}", problems.join("; ")),
+        problems => {
+            let problems: Vec<&str> = problems.iter().map(|problem| without_outline(problem)).collect();
+            format!("the query names no definition: {}", problems.join("; "))
+        }
     };
     Err(ToolError::user(problem).hint(hint))
+}
+
+/// Removes the advice to list a file: the words of a question are rarely names in one file.
+fn without_outline(problem: &str) -> &str {
+    problem.strip_suffix(code::OUTLINE_ADVICE).unwrap_or(problem)
 }
 
 /// The maximum numbers of changed lines and of changed definitions that are looked up.

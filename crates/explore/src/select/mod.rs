@@ -151,7 +151,8 @@ impl Selector {
         };
         let model = match (found, choice) {
             (Ok(None), Choice::Model) => {
-                let hint = "Configure one as docs/guide/nodes.md shows, or leave `selector` out.";
+                let hint = "Add [nodes.models.\"local\"] with url and model to your config.toml, then run `hob stop`; or \
+                            leave `selector` out.";
                 return Err(ToolError::user("no model is configured").hint(hint));
             }
             (Err(why), Choice::Model) => return Err(ToolError::user(why)),
