@@ -11,6 +11,7 @@ use project::Project;
 use serde_json::{Map, Value, json};
 
 pub(crate) use self::records::ExploreCommand;
+use super::call::command_texts::in_flags_of;
 use super::call::{control_failure, finish};
 use crate::commands::current_project;
 use crate::exit::{Exit, Failure};
@@ -69,12 +70,13 @@ impl Teach {
             ("wait_ms", json!(self.wait_ms)),
         ];
         let result = call(project, "teach-graph", arguments)?;
-        if let Some(file) = &self.tour
-            && result["isError"] != true
-        {
-            tour::write(&result["structuredContent"], file)?;
+        let exit = finish(&result, self.json)?;
+        // The list is shown even if the tour cannot be written.
+        match &self.tour {
+            Some(file) if exit == Exit::Done => tour::write(&result["structuredContent"], file)?,
+            _ => {}
         }
-        finish(&result, self.json)
+        Ok(exit)
     }
 }
 
@@ -141,6 +143,9 @@ struct By {
     record: bool,
 }
 
+/// The arguments that are also flags here.
+const FLAGS: [&str; 8] = ["symbols", "seeds", "selector", "budget", "diff", "depth", "path", "wait_ms"];
+
 /// Calls a tool with those arguments that are given.
 fn call<const N: usize>(project: &Project, tool: &str, arguments: [(&str, Value); N]) -> Result<Value, Failure> {
     let mut hello = current_project::hello(project)?;
@@ -148,5 +153,11 @@ fn call<const N: usize>(project: &Project, tool: &str, arguments: [(&str, Value)
     let mut control = current_project::connect_or_start(project, &hello)?;
     let given = arguments.into_iter().filter(|(_, value)| !value.is_null());
     let arguments: Map<String, Value> = given.map(|(name, value)| (name.to_owned(), value)).collect();
-    control.call(tool, arguments, |_| {}, |_, _| {}).map_err(control_failure)
+    let mut result = control.call(tool, arguments, |_| {}, |_, _| {}).map_err(control_failure)?;
+    if result["isError"] == true {
+        for block in result["content"].as_array_mut().into_iter().flatten() {
+            block["text"] = in_flags_of(block["text"].as_str().unwrap_or_default(), &FLAGS).into();
+        }
+    }
+    Ok(result)
 }
