@@ -64,7 +64,7 @@ fn problems_have_their_line() {
         &[("description:", "descripton:")],
         expect![[r#"
         2: the front matter has no key `descripton`; did you mean `description`?
-        1: "description" is missing: it tells a model what the tool is for
+        1: `description` is missing: it tells a model what the tool is for
     "#]],
     );
     check(
