@@ -95,7 +95,7 @@ impl TrustCommand {
         }
         if !is_granted {
             Config::grant(project, &daemon::sections(), &requests).map_err(Failure::new)?;
-            terminal::line("The settings are granted until hob.toml changes.");
+            terminal::line("Granted, until hob.toml changes.");
             running(project);
         }
         terminal::line("`hob trust --revoke` revokes this.");
