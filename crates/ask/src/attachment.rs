@@ -5,6 +5,7 @@ use std::fs;
 use std::io::Read as _;
 use std::path::Path;
 
+use project::visible::cause;
 use project::{private, regular, visible};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -96,7 +97,7 @@ fn read_one(given: GivenAttachment, worktree: &Path) -> Result<Attached, String>
     if path.is_empty() || !text.is_empty() {
         return Err("a picture must be in `path`, without `text`".to_owned());
     }
-    let failed = |error: std::io::Error| format!("{}: {error}", visible(&path));
+    let failed = |error: std::io::Error| format!("cannot read {}: {}", visible(&path), cause(&error));
     let root = worktree.canonicalize().map_err(failed)?;
     let whole = root.join(&path).canonicalize().map_err(failed)?;
     if !whole.starts_with(&root) {
@@ -193,7 +194,7 @@ mod tests {
             attachment 1: a text or a diff must be in `text`, without `path`
             attachment 1: a text or a diff must be in `text`, without `path`
             attachment 1: it is too large: 70000 bytes; the limit is 65536
-            attachment 1: absent.png: No such file or directory (os error 2)
+            attachment 1: cannot read absent.png: No such file or directory
             attachment 1: ../secret.png is not in the worktree
             attachment 1: link.png is not in the worktree
             attachment 1: a.gif is not a PNG, JPEG or WebP

@@ -24,7 +24,7 @@ pub struct Control {
 pub enum ControlError {
     #[error(transparent)]
     Connect(#[from] ConnectError),
-    #[error("the connection to the daemon was lost before it answered {method}; {}", lost_answer_advice(method))]
+    #[error("{}", lost_answer(method))]
     Lost { method: String },
     #[error("{message}")]
     Refused { method: String, code: i64, message: String, data: Option<Box<Value>> },
@@ -35,14 +35,15 @@ pub enum ControlError {
     Odd { method: String, reason: String },
 }
 
-/// Returns the advice about a lost answer.
-fn lost_answer_advice(method: &str) -> &'static str {
+/// Returns the error about a lost answer, with the fix.
+fn lost_answer(method: &str) -> String {
     match method {
         "tools/call" => {
-            "the call may have run in full or in part: repeat it only if running it twice does no harm; this starts a \
-             new daemon"
+            "the daemon ended during this call. The call may have run, in full or in part. Repeat it only if \
+                         that is safe; a new daemon starts"
+                .to_owned()
         }
-        _ => "call again to start a new daemon",
+        _ => format!("the daemon ended before it answered {method}; call again to start a new daemon"),
     }
 }
 
@@ -360,12 +361,9 @@ mod tests {
         assert_eq!(refused.to_string(), "no tool of that name");
         assert_eq!(control.tools(Some("repl"), None).unwrap(), [json!({"name": "a"})]);
         let lost = control.ping().unwrap_err();
-        assert_eq!(
-            lost.to_string(),
-            "the connection to the daemon was lost before it answered ping; call again to start a new daemon"
-        );
+        assert_eq!(lost.to_string(), "the daemon ended before it answered ping; call again to start a new daemon");
         let lost = control.call("repl_eval", Map::new(), |_| {}, |_, _| {}).unwrap_err().to_string();
-        assert!(lost.contains("may have run in full or in part"), "{lost}");
+        assert!(lost.contains("may have run, in full or in part"), "{lost}");
         drop(control);
         expect![[r#"
             {"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"repl_eval","arguments":{},"_meta":{"progressToken":1}}}

@@ -7,7 +7,7 @@ use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use project::draft;
-use project::visible::path as shown;
+use project::visible::{cause, path as shown};
 
 /// The maximal number of files in a project.
 const MOST_FILES: usize = 10_000;
@@ -19,9 +19,9 @@ pub const MOST_BYTES: u64 = 16 << 20;
 /// Why a file was not read or written.
 #[derive(Debug, thiserror::Error)]
 pub enum FileError {
-    #[error("cannot read {}: {source}", shown(path))]
+    #[error("cannot read {}: {}", shown(path), cause(source))]
     Read { path: PathBuf, source: io::Error },
-    #[error("cannot write {}: {source}", shown(path))]
+    #[error("cannot write {}: {}", shown(path), cause(source))]
     Write { path: PathBuf, source: io::Error },
     #[error("{} is {what} and not a file", shown(path))]
     NoFile { path: PathBuf, what: &'static str },
@@ -172,7 +172,7 @@ mod tests {
             link.cure is outside the project
             ../secret.cure is outside the project
             /etc/passwd is outside the project
-            cannot read none.cure: No such file or directory (os error 2)
+            cannot read none.cure: No such file or directory
             cannot read a\x00.cure: file name contained an unexpected NUL byte
         "#]]
         .assert_eq(&all);

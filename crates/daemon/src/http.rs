@@ -36,7 +36,10 @@ const AGENT: &str = "agent ";
 pub enum HttpError {
     #[error("HTTP is served on this machine only, and {address} is not a local address: use 127.0.0.1:{} or [::1]:{}", address.port(), address.port())]
     NotLoopback { address: SocketAddr },
-    #[error("serve HTTP at {address}: {source}; name another port, or 0 for a free one")]
+    #[error(
+        "cannot serve HTTP at {address}: {}; name another port, or 0 for a free one",
+        project::visible::cause(source)
+    )]
     Bind { address: SocketAddr, source: io::Error },
     #[error(transparent)]
     Secret(#[from] SecretError),

@@ -26,7 +26,7 @@ use crate::daemon::Daemon;
 use crate::dashboard::Latest;
 use crate::http::{Http, HttpError};
 use crate::journal::Journal;
-use crate::parts::{ChoiceError, Parts};
+use crate::parts::{ChoiceError, Parts, suggestion};
 use crate::{detach, listener, log, parts};
 
 /// The time to wait for another daemon that is starting or stopping.
@@ -72,7 +72,7 @@ pub enum ServeError {
     HeldByOther { pid: u32 },
     #[error(transparent)]
     Http(#[from] HttpError),
-    #[error("start the daemon: {0}; `hob doctor` checks what it needs")]
+    #[error("cannot start the daemon: {0}; `hob doctor` checks what it needs")]
     Start(#[source] io::Error),
 }
 
@@ -162,7 +162,8 @@ fn misconfigured(error: &ChoiceError) -> String {
     match error {
         ChoiceError::UnknownToolset { name, known } => {
             format!(
-                "`toolsets` in hob.toml, or in your own config.toml, names the unknown toolset '{name}'; available: {known}. Correct it there"
+                "`toolsets` in hob.toml, or in your own config.toml, names the unknown toolset '{name}'; available: {known}. {}Correct it there",
+                suggestion(name, known)
             )
         }
         error => error.to_string(),

@@ -110,7 +110,9 @@ pub(crate) fn ask(text: &str) {
 /// Writes a failure to stderr: the message, then the hints.
 pub(crate) fn report(failure: &Failure) {
     let label = paint_for(std::io::stderr().is_terminal(), "error:", Style::Red);
-    let mut text = format!("{label} {}", failure.message.trim_end());
+    // The message of a program, such as GHC, may begin with the same word.
+    let message = failure.message.trim_end();
+    let mut text = format!("{label} {}", message.strip_prefix("error: ").unwrap_or(message));
     for hint in &failure.hints {
         text.push_str("\n  ");
         text.push_str(&hint.trim_end().replace('\n', "\n  "));

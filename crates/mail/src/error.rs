@@ -115,6 +115,8 @@ pub enum Refusal {
     Held { agent: AgentName, holder: Holder, asked: Holder },
     #[error("unknown agent {name:?}")]
     UnknownAgent { name: String, nearest: Vec<String> },
+    #[error("the agent {agent} already has this name")]
+    SameName { agent: AgentName },
     #[error("the agent {agent} already exists")]
     AgentExists { agent: AgentName },
     #[error("unknown message {id}: {agent} neither wrote nor received it")]
@@ -133,7 +135,7 @@ pub enum Refusal {
     Name(#[from] NameError),
     #[error(transparent)]
     Address(#[from] AddressError),
-    #[error("{argument}: {why}")]
+    #[error("`{argument}` {why}")]
     Argument { argument: &'static str, why: String },
 }
 
@@ -266,6 +268,7 @@ impl Refusal {
             Refusal::Held { agent, .. } => format!(
                 "Choose another name with register_agent, or, if the other holder no longer exists, take {agent} over with --takeover: `hob quickstart --name {agent} --role ROLE --takeover`."
             ),
+            Refusal::SameName { .. } => "Choose another name.".to_owned(),
             Refusal::AgentExists { agent } => {
                 format!("Choose another name; `hob agents forget {agent}` removes an agent that is no longer needed.")
             }
@@ -289,7 +292,8 @@ impl Refusal {
             Refusal::Address(_) => {
                 "Write a name, role:X, group:X or everyone; list_agents and groups (action list) show names.".to_owned()
             }
-            Refusal::Argument { argument, .. } => format!("Correct `{argument}` and call again."),
+            // The message already says what is allowed.
+            Refusal::Argument { .. } => return Vec::new(),
         };
         vec![hint]
     }

@@ -19,6 +19,10 @@ const SHOWN: usize = 5;
 /// Returns the full id. A prefix without a match stays as it is; the store reports the error.
 pub(crate) async fn whole_id(mail: &Mail, agent: &AgentName, written: &str) -> Result<String, ToolError> {
     let bare = written.trim();
+    if !bare.is_empty() && PREFIX.starts_with(&bare.to_ascii_lowercase()) {
+        return Err(ToolError::user(format!("{} is too short to identify a message.", quoted(bare, 80)))
+            .hint(format!("Give at least {FEWEST} characters after `{PREFIX}`.")));
+    }
     let is_prefixed = bare.get(..PREFIX.len()).is_some_and(|start| start.eq_ignore_ascii_case(PREFIX));
     let digits = if is_prefixed { &bare[PREFIX.len()..] } else { bare };
     match PREFIX.len() + digits.len() {

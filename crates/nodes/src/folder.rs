@@ -8,6 +8,7 @@ use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
 use project::checkout_dir::Inside;
+use project::visible::cause;
 
 use crate::file::{FILE_MAX, Parts, SUFFIX};
 use crate::{Node, Problem};
@@ -49,7 +50,7 @@ pub struct PassedOver {
 /// The reason why a node is unavailable.
 #[derive(Debug, thiserror::Error)]
 pub enum FolderError {
-    #[error("unknown node {name:?} in {folder}: {}", suggest(.there, .near))]
+    #[error("unknown node {name:?} in {folder}{}", suggest(.there, .near))]
     Unknown { name: String, folder: String, there: Vec<String>, near: Option<String> },
     #[error("unknown node {name:?}: {why}")]
     PassedOver { name: String, why: String },
@@ -69,16 +70,16 @@ pub enum FolderError {
 
 fn suggest(there: &[String], near: &Option<String>) -> String {
     match (near, there) {
-        (_, []) => format!("it has no node files; `hob node new NAME` writes one (NAME{SUFFIX})"),
-        (Some(near), _) => format!("did you mean {near:?}?"),
-        (None, there) => format!("there are {}", there.join(", ")),
+        (_, []) => format!(": it has no node files; `hob node new NAME` writes one (NAME{SUFFIX})"),
+        (Some(near), _) => format!(": did you mean {near:?}?"),
+        (None, there) => format!("; available: {}", there.join(", ")),
     }
 }
 
 /// Formats an error. Some errors include the file name, and some do not.
 fn unread(file: &str, source: &io::Error) -> String {
-    let said = source.to_string();
-    if said.starts_with(file) { said } else { format!("{file}: {said}") }
+    let said = cause(source);
+    if said.starts_with(file) { said } else { format!("cannot read {file}: {said}") }
 }
 
 fn listed(file: &str, problems: &[Problem]) -> String {

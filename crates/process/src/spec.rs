@@ -134,13 +134,13 @@ pub enum SpawnError {
     #[error("niceness {0} is out of range; use 0 (no change) to {NICEST} (lowest priority)")]
     Nice(i32),
     /// The guardian could not be started.
-    #[error("start the guardian process: {0}")]
+    #[error("cannot start the guardian process: {0}")]
     Guardian(io::Error),
     /// The sandbox could not be prepared.
-    #[error("prepare the sandbox: {0}")]
+    #[error("cannot prepare the sandbox: {0}")]
     Sandbox(io::Error),
     /// The record for clean-up after a crash could not be written.
-    #[error("write the session record in {path}: {source}")]
+    #[error("cannot write the session record in {path}: {source}")]
     Record {
         /// The directory of the records.
         path: PathBuf,
@@ -148,7 +148,7 @@ pub enum SpawnError {
         source: io::Error,
     },
     /// No pipes, processes or memory were available, or the program is for another kind of machine.
-    #[error("start {program}: {source}")]
+    #[error("cannot start {program}: {source}")]
     System {
         /// The resolved program.
         program: PathBuf,

@@ -8,7 +8,7 @@ use serde::de::DeserializeOwned;
 use toml::de::Error;
 
 use crate::owner;
-use crate::visible::{path as shown, visible};
+use crate::visible::{cause, path as shown, visible};
 
 /// The size limit of a configuration file, in bytes.
 pub(crate) const FILE_MAX: u64 = 1024 * 1024;
@@ -22,7 +22,7 @@ pub enum ConfigError {
     Twice { path: PathBuf, line: usize, what: String, first: usize, next: &'static str },
     #[error("{}, line {line}: {key} = {value} is outside {} to {}; correct it, or delete it for the default", shown(path), range.start(), range.end())]
     Range { path: PathBuf, line: usize, key: &'static str, value: u64, range: RangeInclusive<u64> },
-    #[error("read {}: {source}; make it a text file that you can read, or move it away", shown(path))]
+    #[error("cannot read {}: {}{}", shown(path), cause(source), unreadable_advice(source))]
     Read { path: PathBuf, source: io::Error },
     #[error(
         "{} belongs to user {owner}, not to you (user {}), so its author could configure hob for you. Move it away, \
@@ -68,6 +68,14 @@ impl ConfigError {
     }
 }
 
+/// Returns the advice for an unreadable file. An error about its text already says what to do.
+fn unreadable_advice(error: &io::Error) -> &'static str {
+    match error.kind() {
+        io::ErrorKind::InvalidData => "",
+        _ => "; make it a text file that you can read, or move it away",
+    }
+}
+
 /// Parses a file's text; an error names the line of the first mistake.
 pub(crate) fn parse<T: DeserializeOwned>(path: &Path, text: &str) -> Result<T, ConfigError> {
     toml::from_str(text).map_err(|error| wrong(path, text, &error))
@@ -85,7 +93,7 @@ pub(crate) fn wrong(path: &Path, text: &str, error: &Error) -> ConfigError {
 }
 
 /// Returns the form to write if a value has another type than its setting: serde names Rust types and gives no example.
-fn expected_form(text: &str, error: &Error) -> Option<String> {
+pub fn expected_form(text: &str, error: &Error) -> Option<String> {
     let message = error.message().trim_end();
     let of_type = message.strip_prefix("invalid type: ").or(message.strip_prefix("invalid value: "));
     let expected = match of_type {
@@ -110,8 +118,8 @@ fn expected_form(text: &str, error: &Error) -> Option<String> {
         }
         "a sequence" if is_plain && !is_text => ("a list", format!("[{value}]")),
         "a sequence" => ("a list", "[\"…\"]".to_owned()),
-        "a string" if is_plain && !bare.is_empty() => ("a text", format!("\"{bare}\"")),
-        "a string" | "a word" => ("a text", "\"…\"".to_owned()),
+        "a string" if is_plain && !bare.is_empty() => ("a string", format!("\"{bare}\"")),
+        "a string" | "a word" => ("a string", "\"…\"".to_owned()),
         "a boolean" => ("`true` or `false`", (bare != "false" && bare != "no" && bare != "0").to_string()),
         "u8" | "u16" | "u32" | "u64" | "usize" | "i64" | "an integer" => {
             let number = bare.split(['.', '_']).next().and_then(|digits| digits.parse::<u64>().ok());
@@ -122,7 +130,7 @@ fn expected_form(text: &str, error: &Error) -> Option<String> {
         _ => return None,
     };
     Some(match key {
-        Some(key) => format!("`{key}` is {what}: write `{key} = {example}`"),
+        Some(key) => format!("`{key}` must be {what}: write `{key} = {example}`"),
         None => format!("`{}` is not {what}: write `{example}`", if is_short { value } else { "…" }),
     })
 }

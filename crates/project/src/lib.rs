@@ -45,7 +45,7 @@ pub mod visible;
 pub use caller::{Caller, Identification};
 pub use code_trust::CodeTrust;
 pub use config::{Config, Limits};
-pub use config_error::ConfigError;
+pub use config_error::{ConfigError, expected_form};
 pub use environment::{Environment, allowed};
 pub use git::{GitPlaces, GitView, Purpose, exclusion, head_commit, is_tracked, main_worktree, misleading_link};
 pub use hello::{Hello, HelloAck, Readiness, Repeat, RepeatRule, Role};

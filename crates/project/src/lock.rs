@@ -13,7 +13,7 @@ use std::path::PathBuf;
 use rustix::fs::{FlockOperation, OFlags, flock};
 
 use crate::regular::is_absent;
-use crate::visible::path as shown;
+use crate::visible::{cause, path as shown};
 use crate::{PathError, Project, VERSION, owner};
 
 /// The lock, held. Released when dropped.
@@ -30,7 +30,11 @@ pub enum LockError {
     Held { pid: Option<u32> },
     #[error(transparent)]
     Path(#[from] PathError),
-    #[error("lock {}: {source}; check that the file belongs to you and that the disk is not full", shown(path))]
+    #[error(
+        "cannot lock {}: {}; check that the file belongs to you and that the disk is not full",
+        shown(path),
+        cause(source)
+    )]
     Io { path: PathBuf, source: io::Error },
 }
 

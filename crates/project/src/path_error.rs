@@ -4,7 +4,7 @@ use std::io;
 use std::path::PathBuf;
 
 use crate::owner;
-use crate::visible::path as shown;
+use crate::visible::{cause, path as shown};
 
 /// The longest path a Unix socket can have: `sun_path` is 108 bytes, the last one a NUL.
 pub(crate) const SOCKET_PATH_MAX: usize = 107;
@@ -12,7 +12,11 @@ pub(crate) const SOCKET_PATH_MAX: usize = 107;
 /// A path that does not exist, or is invalid.
 #[derive(Debug, thiserror::Error)]
 pub enum PathError {
-    #[error("create {}: {source}; check that the directory above it is writable and the disk not full", shown(path))]
+    #[error(
+        "cannot create {}: {}; check that the directory above it is writable and the disk not full",
+        shown(path),
+        cause(source)
+    )]
     Create { path: PathBuf, source: io::Error },
     #[error(
         "{} is not a private directory of this user (it is a link, has another owner, or is accessible to others); \

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use sha2::{Digest, Sha256};
 
 use crate::path_error::PathError;
-use crate::visible::path as shown;
+use crate::visible::{cause, path as shown};
 use crate::{git, owner, runtime_dir};
 
 /// The file that configures a project.
@@ -41,8 +41,9 @@ pub enum FoundBy {
 #[derive(Debug, thiserror::Error)]
 pub enum FindError {
     #[error(
-        "project directory {}: {source}; name an existing directory with --project DIR or HOB_PROJECT",
-        shown(path)
+        "project directory {}: {}; name an existing directory with --project DIR or HOB_PROJECT",
+        shown(path),
+        cause(source)
     )]
     Missing { path: PathBuf, source: io::Error },
     #[error("project root {} is not a directory; name a directory with --project DIR or HOB_PROJECT", shown(path))]

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::OFlags;
 
-use crate::visible::path as shown;
+use crate::visible::{cause, path as shown};
 use crate::{Lock, PathError, Project, owner, runtime_dir, stale_files};
 
 /// Reasons why the socket could not be bound or reached.
@@ -21,9 +21,13 @@ pub enum SocketError {
     InUse { path: PathBuf },
     #[error("cannot create the socket {}: it is a directory; remove it", shown(path))]
     IsDirectory { path: PathBuf },
-    #[error("bind {}: {source}; check that the directory is writable and the disk not full", shown(path))]
+    #[error(
+        "cannot create the socket {}: {}; check that the directory is writable and the disk not full",
+        shown(path),
+        cause(source)
+    )]
     Bind { path: PathBuf, source: io::Error },
-    #[error("connect {}: {source}; check that you own the file and its directory", shown(path))]
+    #[error("cannot connect to {}: {}; check that you own the file and its directory", shown(path), cause(source))]
     Connect { path: PathBuf, source: io::Error },
     #[error(
         "this process may not connect to the daemon's socket {} ({source}): it is probably in an agent's sandbox, \

@@ -25,7 +25,11 @@ pub enum TrustError {
     Config(#[from] ConfigError),
     #[error("neither XDG_CONFIG_HOME nor HOME is set, so hob cannot store grants; set HOME")]
     NoPlace,
-    #[error("write {}: {source}; check that you own the directory and that the disk is not full", visible::path(path))]
+    #[error(
+        "cannot write {}: {}; check that you own the directory and that the disk is not full",
+        visible::path(path),
+        visible::cause(source)
+    )]
     Write { path: PathBuf, source: io::Error },
     #[error(
         "the file system of {} reports neither creation times nor an id, so a grant would also apply to another disk \

@@ -2,6 +2,7 @@
 //! written out. Names, paths and values of a checkout pass through here before a person judges them.
 
 use std::fmt::Write;
+use std::io;
 use std::path::Path;
 
 /// Returns a text on one line. Every character that would break the line, is invisible or only looks like a space is
@@ -22,6 +23,15 @@ pub fn visible(text: &str) -> String {
 /// Returns a path on one line, treated like the text in [`visible`]: it may be any name.
 pub fn path(path: &Path) -> String {
     visible(&path.to_string_lossy())
+}
+
+/// Returns an error of the system without its number, such as "No such file or directory".
+pub fn cause(error: &io::Error) -> String {
+    let text = error.to_string();
+    match text.rsplit_once(" (os error ") {
+        Some((cause, number)) if number.ends_with(')') && error.raw_os_error().is_some() => cause.to_owned(),
+        _ => text,
+    }
 }
 
 /// Returns the text with everything invisible written out: control characters (line feeds and tabs stay), and

@@ -57,6 +57,11 @@ struct Listed<'a> {
 /// Handles `repl/check {profile, interrupts}`. Returns `{profile, version, rows}`, or without a profile `{profiles}`.
 pub async fn check(repl: Arc<Repl>, cx: Context, params: Option<Box<RawValue>>) -> Result<Box<RawValue>, RpcError> {
     let wrong = |error: &dyn std::fmt::Display| RpcError::new(INVALID_PARAMS, error.to_string());
+    // A person needs one way out; the others are for callers of tools.
+    let with_hints = |error: &ReplError| match error.hints().first() {
+        Some(hint) => wrong(&format!("{error}\n{hint}")),
+        None => wrong(error),
+    };
     let params = params.as_deref().map_or("{}", RawValue::get);
     let params: Params = serde_json::from_str(params).map_err(|error| wrong(&error))?;
     let caller = caller(&cx).map_err(|error| wrong(&error))?;
@@ -64,7 +69,7 @@ pub async fn check(repl: Arc<Repl>, cx: Context, params: Option<Box<RawValue>>) 
         None => json!({ "profiles": list(&repl, caller) }),
         Some(profile) => {
             let interrupts = params.interrupts.unwrap_or(INTERRUPTS[0]).min(INTERRUPTS[1]);
-            let (version, rows) = repl.check(caller, &profile, interrupts).await.map_err(|error| wrong(&error))?;
+            let (version, rows) = repl.check(caller, &profile, interrupts).await.map_err(|error| with_hints(&error))?;
             json!({ "profile": profile, "version": version, "rows": rows })
         }
     };

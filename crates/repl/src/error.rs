@@ -26,7 +26,7 @@ pub enum ReplError {
     Elsewhere { session: String, worktree: PathBuf },
     #[error("invalid session name {name:?}")]
     Name { name: String },
-    #[error("{limit} sessions are already running")]
+    #[error("{limit} session{} already running", if *limit == 1 { " is" } else { "s are" })]
     TooMany { limit: usize },
     #[error("session {session:?} is already running, with {runs}")]
     OtherRuns { session: String, runs: String },

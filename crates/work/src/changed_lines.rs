@@ -36,10 +36,17 @@ pub async fn changed_lines(
     let prefixes = ["--src-prefix=a/", "--dst-prefix=b/"];
     let args: Vec<&str> = fixed.into_iter().chain(prefixes).chain(range).chain(["--"]).collect();
     let runner = Runner { directory: worktree, env };
-    let why = |no: crate::run::NoAnswer| no.0.detail.unwrap_or_else(|| "git did not answer".to_owned());
+    let why = |no: crate::run::NoAnswer| {
+        let detail = no.0.detail.unwrap_or_else(|| "git did not answer".to_owned());
+        no.0.next.map_or(detail.clone(), |next| format!("{detail}; {}", next.trim_end_matches('.')))
+    };
     let repository = runner.repository().await.map_err(why)?;
     let reader = runner.reader(&repository).map_err(why)?;
-    let unread = |no| format!("git cannot read the diff: {}", why(no).trim_start_matches("fatal: "));
+    let unread = |no| {
+        let why = why(no);
+        let why = why.trim_start_matches("fatal: ");
+        format!("git cannot read the diff: {why}; use `working`, `staged` or BASE..HEAD with existing commits")
+    };
     Ok(parse(&reader.git(&args).await.map_err(unread)?))
 }
 

@@ -160,7 +160,7 @@ pub(crate) fn text(common: &Common, lines: &[String]) -> String {
             format!("timed_out: {id}, no answer after {} s; it stays open", common.waited_s)
         }
         (Status::TimedOut, _) => format!("timed_out: {id} expired"),
-        (Status::AnotherRun, _) => format!("another_run: {id} was asked by another run"),
+        (Status::AnotherRun, _) => format!("another_run: an earlier run asked {id} or received its answer"),
         (Status::AnotherCall, _) => format!("another_call: another call has the answer to {id}"),
         (Status::Unavailable | Status::Answered, _) => format!("unavailable: {id} is stored and open"),
     };

@@ -237,7 +237,7 @@ fn a_line_of_twenty_megabytes_is_searched_as_text_and_named() {
         "find_callers",
         json!({"name": "lonely"}),
         expect![
-            "`lonely` is not in the parsed files of [root]; large.js mentions it 1 times (larger than 2 MiB: searched as text, not parsed)"
+            "`lonely` is not in the parsed files of [root]; large.js mentions it once (larger than 2 MiB: searched as text, not parsed)"
         ],
     );
     // A definition could be in there.

@@ -136,7 +136,7 @@ impl Tool for AnalyzeFsm {
                 }
             }
             if machine.findings.is_empty() && !machine.truncated {
-                text.push_str("✓ nothing found\n");
+                text.push_str("✓ no faults\n");
             }
             text.push_str(&machine.mermaid);
             if machine.truncated {

@@ -112,6 +112,9 @@ fn load(cx: &Context, code: Option<String>, file_path: Option<&Path>) -> Result<
 /// The functions that a program defines, for the hint of an error.
 fn defined(signatures: Vec<String>) -> String {
     let all = signatures.len();
+    if all == 0 {
+        return "It defines no functions.".to_owned();
+    }
     let mut room = Room::new();
     let told = room.first(signatures.into_iter().take(30).collect());
     let more = if told.len() < all {

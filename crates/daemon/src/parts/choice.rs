@@ -135,7 +135,7 @@ pub enum ChoiceError {
 }
 
 /// Suggests a similar name, as a sentence.
-fn suggestion(name: &str, known: &str) -> String {
+pub(crate) fn suggestion(name: &str, known: &str) -> String {
     nearest(name, known.split(", ")).map_or_else(String::new, |near| format!("Did you mean '{near}'? "))
 }
 

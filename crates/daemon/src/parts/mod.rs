@@ -34,6 +34,7 @@ pub(crate) use self::capabilities::{
 use self::choice::Catalog;
 pub use self::choice::ChoiceError;
 pub(crate) use self::choice::Toolset;
+pub(crate) use self::choice::suggestion;
 pub(crate) use self::servers::Parts;
 pub use self::work::facts;
 use crate::connections::Connections;

@@ -155,7 +155,8 @@ impl Selector {
                 None
             }),
             Choice::Model => {
-                let hint = "Configure one as docs/guide/nodes.md shows, or leave `selector` out.";
+                let hint = "Add [nodes.models.\"local\"] with url and model to your config.toml, then run `hob stop`; or \
+                            leave `selector` out.";
                 let missing = || ToolError::user("no model is configured").hint(hint);
                 Some(found().await.map_err(ToolError::user)?.ok_or_else(missing)?)
             }

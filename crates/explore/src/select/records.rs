@@ -133,8 +133,11 @@ pub(crate) fn read(directory: &Path, names: &[String]) -> Result<Vec<Entry>, Str
         let Some(bytes) = (if is_name { read()? } else { None }) else {
             let mut there = runs(directory);
             there.sort();
-            let there = if there.is_empty() { "no runs exist".to_owned() } else { there.join(", ") };
-            return Err(format!("unknown run `{}`: {there}", project::visible(name)));
+            let there = match &there[..] {
+                [] => "no runs exist; `hob scout --record` makes one".to_owned(),
+                there => format!("available: {}", there.join(", ")),
+            };
+            return Err(format!("unknown run `{}`; {there}", project::visible(name)));
         };
         for (number, line) in bytes.split(|byte| *byte == b'\n').enumerate().filter(|(_, line)| !line.is_empty()) {
             let entry = serde_json::from_slice(line);

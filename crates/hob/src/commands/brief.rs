@@ -26,7 +26,11 @@ impl Brief {
         let mut control = current_project::connect_or_start(project, &hello)?;
         let at = if self.end { "end" } else { "start" };
         let arguments = Map::from_iter([("at".to_owned(), json!(at))]);
-        let result = control.call("work_brief", arguments, |_| {}, |_, _| {}).map_err(control_failure)?;
+        let mut result = control.call("work_brief", arguments, |_| {}, |_, _| {}).map_err(control_failure)?;
+        for block in result["content"].as_array_mut().into_iter().flatten() {
+            let text = block["text"].as_str().unwrap_or_default();
+            block["text"] = text.replace("ask_list shows more", "`hob questions` shows all").into();
+        }
         finish(&result, self.json)
     }
 }

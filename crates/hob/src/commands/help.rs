@@ -2,11 +2,12 @@
 //!
 //! The layout takes longer than a short command, so it is built only if help is shown ([`laid_out`]).
 
+use std::error::Error;
 use std::ffi::OsString;
 
-use clap::Args;
 use clap::builder::{StyledStr, Styles};
 use clap::error::{ContextKind, ContextValue};
+use clap::{Args, CommandFactory};
 
 use super::call::{self, Choice};
 use super::help_sections;
@@ -276,19 +277,32 @@ fn section(title: &str, lines: &[(&str, String)], least: usize) -> String {
 
 /// Suggests a command for an unknown one, if the parser has no similar one.
 pub(crate) fn with_tip(mut error: clap::Error) -> clap::Error {
+    if let (Some(ContextValue::String(argument)), Some(ContextValue::String(value))) =
+        (error.get(ContextKind::InvalidArg), error.get(ContextKind::InvalidValue))
+        && let Some(problem) = error.source().and_then(|source| number_problem(&source.to_string()))
+    {
+        let message =
+            format!("invalid value '{value}' for '{argument}': {problem}\n\nFor more information, try '--help'.\n");
+        return clap::Error::raw(error.kind(), message).with_cmd(&crate::Cli::command());
+    }
     let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidSubcommand) else { return error };
     // The usage line names the parent command of an unknown subcommand.
     if error.get(ContextKind::Usage).is_some_and(|usage| !usage.to_string().contains("hob [OPTIONS]")) {
         return error;
     }
     let is_tool = call::tools(Choice::All).is_ok_and(|tools| tools.iter().any(|tool| tool.name == *word));
+    let is_version = word == "version";
     let tip = match error.get(ContextKind::SuggestedSubcommand) {
+        _ if is_version => "`hob --version` prints the version".to_owned(),
         _ if is_tool => {
             format!("`hob call {word}` calls the tool of that name; `hob help call {word}` lists its flags")
         }
         Some(_) => return error,
         None => "`hob help` lists the commands, `hob tools` the tools for `hob call`".to_owned(),
     };
+    if is_version {
+        error.remove(ContextKind::SuggestedSubcommand);
+    }
     let mut tips = match error.remove(ContextKind::Suggested) {
         Some(ContextValue::StyledStrs(tips)) => tips,
         _ => Vec::new(),
@@ -298,10 +312,24 @@ pub(crate) fn with_tip(mut error: clap::Error) -> clap::Error {
     error
 }
 
+/// Returns the reason for an invalid number in plain words; `None` for other errors of a parser.
+fn number_problem(problem: &str) -> Option<String> {
+    match problem {
+        "invalid digit found in string" | "cannot parse integer from empty string" => {
+            Some("it must be a whole number, 0 or more".to_owned())
+        }
+        "number too large to fit in target type" => Some("the number is too large".to_owned()),
+        problem => {
+            let (_, range) = problem.split_once(" is not in ")?;
+            let (first, last) = range.split_once("..=")?;
+            Some(format!("it must be {first} to {last}"))
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use clap::CommandFactory;
 
     #[test]
     fn every_command_is_in_one_group_and_has_examples() {

@@ -1,8 +1,12 @@
 //! The commands for the tools of the mail, in the hints of the daemon.
 
 /// The commands that replace tool calls in hints. Longer texts come first.
-const COMMANDS: [(&str, &str); 13] = [
+const COMMANDS: [(&str, &str); 14] = [
     ("Call register_agent with {\"name\": \"", "Run `hob quickstart --name "),
+    (
+        "\"} first, or use another name",
+        " --role ROLE` in this worktree first, or act as an existing agent with `--as NAME`",
+    ),
     ("\"} first", " --role ROLE` in this worktree first"),
     ("groups (action list)", "`hob group list`"),
     ("groups (action create)", "`hob group create`"),

@@ -10,7 +10,7 @@ use hooks::agents::Verdict;
 use hooks::decision::decided;
 use hooks::files::{ActivePolicies, Files, user_path};
 use hooks::policy::{Decision, Policy, Subject};
-use hooks::{Agent, Event};
+use hooks::{Agent, Event, Kind};
 use project::{Project, regular, visible};
 use serde::Deserialize;
 use serde_json::Value;
@@ -88,7 +88,7 @@ fn read(path: &Path) -> Result<String, Failure> {
     } else {
         regular::read(path, FILE_MAX)
     };
-    text.map_err(|error| Failure::new(format_args!("cannot read {}: {error}", visible::path(path))))
+    text.map_err(|error| Failure::new(format_args!("cannot read {}: {}", visible::path(path), visible::cause(&error))))
 }
 
 fn parse(path: &Path) -> Result<Policy, Failure> {
@@ -159,8 +159,12 @@ struct Tests {
 }
 
 fn test(project: &Project, file: &Path) -> Result<Exit, Failure> {
-    let tests: Tests = toml::from_str(&read(file)?)
-        .map_err(|error| Failure::new(format_args!("{}: {}", visible::path(file), error.to_string().trim())))?;
+    let text = read(file)?;
+    let tests: Tests = toml::from_str(&text).map_err(|error| {
+        let start = error.span().map_or(0, |span| span.start);
+        let line = 1 + text.bytes().take(start).filter(|byte| *byte == b'\n').count();
+        Failure::new(format_args!("{}, line {line}: {}", visible::path(file), error.message().trim()))
+    })?;
     if tests.test.is_empty() {
         return Err(Failure::new(format_args!("{} has no `[[test]]`", visible::path(file))));
     }
@@ -215,6 +219,9 @@ fn describe(decision: &Decision) -> String {
 
 fn explain(project: &Project, path: &Path, agent: Option<&str>) -> Result<Exit, Failure> {
     let raw = read(path)?;
+    if let Err(error) = serde_json::from_str::<serde::de::IgnoredAny>(&raw) {
+        return Err(Failure::new(format_args!("{} is not valid JSON: {error}", visible::path(path))));
+    }
     let event = event_of(&raw, agent)?;
     if event.name.is_empty() {
         let failure = Failure::new(format_args!("{} is not a hook event: it has no name", visible::path(path)));
@@ -242,6 +249,15 @@ fn explain(project: &Project, path: &Path, agent: Option<&str>) -> Result<Exit, 
         let by = matched.by.as_ref().map_or(String::new(), |by| format!(", by `{by}`"));
         let may = if matched.maybe { "may match" } else { "matches" };
         terminal::line(format!("  rule {} {may}, and decides {}{by}", matched.rule, matched.decides.as_str()));
+    }
+    if decision.verdict == Verdict::Pass && event.kind == Kind::ToolBefore {
+        let request = Event { kind: Kind::PermissionRequest, ..event };
+        let (later, _) = decided(&standing, &request, &worktree, &cwd, |_| facts.clone());
+        if let (Verdict::Person, Some(rule)) = (later.verdict, &later.rule) {
+            terminal::line(format!(
+                "  rule {rule} applies only to permission requests; `on = \"tool_before\"` in it applies it here too"
+            ));
+        }
     }
     terminal::line(if decision.reason.is_empty() {
         describe(&decision)

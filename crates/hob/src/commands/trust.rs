@@ -73,7 +73,7 @@ impl TrustCommand {
         if let Some(policy) = &policy {
             policy.show(project);
         }
-        if code.is_none() {
+        if code.is_none() && !self.yes {
             terminal::line("Language servers may not yet run code of this project, such as build scripts and macros.");
         }
         if is_granted && policy.is_none() && code.is_some() {
@@ -91,13 +91,14 @@ impl TrustCommand {
         }
         if code.is_none() {
             Trust::grant_code(project).map_err(Failure::new)?;
-            terminal::line("Language servers may run code of this project. `hob trust --revoke` revokes it.");
+            terminal::line("Language servers may run code of this project, such as build scripts and macros.");
         }
         if !is_granted {
             Config::grant(project, &daemon::sections(), &requests).map_err(Failure::new)?;
-            terminal::line("Granted, until hob.toml changes. `hob trust --revoke` revokes it.");
+            terminal::line("Granted, until hob.toml changes.");
             running(project);
         }
+        terminal::line("`hob trust --revoke` revokes this.");
         Ok(Exit::Done)
     }
 }

@@ -63,7 +63,7 @@ fn the_page_can_be_typed_along() {
     }
     expect_test::expect![[r#"
         $ hob cure check shapes.cure [0]
-        1 file checked: nothing found
+        1 file checked: no errors
         $ hob cure run shapes.cure [0]
         9
         $ hob cure run shapes.cure --function area 'Square(0)' [1]

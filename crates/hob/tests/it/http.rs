@@ -234,7 +234,7 @@ fn who_may_not_come_in_is_refused_and_logged_and_harms_nobody() {
     let bearer = served.bearer();
     let table: &[(&str, &[&str], u16, &str)] = &[
         ("no token", &[&host, kind, accept], 401, "a token is required"),
-        ("another token", &[&host, kind, accept, "Authorization: Bearer no"], 401, "a token is required"),
+        ("another token", &[&host, kind, accept, "Authorization: Bearer no"], 401, "invalid token"),
         ("a foreign page", &[&host, kind, accept, &bearer, "Origin: http://evil.example"], 403, "evil.example"),
         ("another host", &["Host: evil.example", kind, accept, &bearer], 403, "unknown host"),
     ];

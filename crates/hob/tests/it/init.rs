@@ -420,7 +420,7 @@ fn a_broken_file_is_left_alone_and_the_others_are_done() {
     project.write(".mcp.json", "{\n  \"mcpServers\": {,}\n}\n");
     let ran = project.run(["init"]);
     assert_eq!(ran.code, Some(1));
-    assert!(ran.stderr.contains(".mcp.json was left alone: line 2, column 18:"), "{}", ran.stderr);
+    assert!(ran.stderr.contains(".mcp.json was not changed: line 2, column 18:"), "{}", ran.stderr);
     assert_eq!(project.read(".mcp.json"), "{\n  \"mcpServers\": {,}\n}\n");
     assert!(project.read(".cursor/mcp.json").contains("hob"));
 }
@@ -434,7 +434,7 @@ fn undo_after_somebody_else_wrote_removes_only_our_entry() {
     project.write("hob.toml", "toolsets = [\"repl\"]\n");
     let said = project.run(["init", "--undo"]).ok();
     assert!(said.contains(".gemini/settings.json: changed since, so only what hob wrote was removed."), "{said}");
-    assert!(said.contains("hob.toml: changed since, so it was left alone: delete what you do not want"), "{said}");
+    assert!(said.contains("hob.toml: changed since, so it was not changed: delete what you do not want"), "{said}");
     let value: serde_json::Value = serde_json::from_str(&project.read(".gemini/settings.json")).unwrap();
     assert_eq!(value, serde_json::json!({"theme": "light"}));
     assert_eq!(project.read("hob.toml"), "toolsets = [\"repl\"]\n");

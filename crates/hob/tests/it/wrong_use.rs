@@ -126,7 +126,7 @@ fn a_configuration_that_names_what_there_is_not() {
         &[
             "`toolsets` in hob.toml",
             "names the unknown toolset 'repls'",
-            "available: repl, mail, ask, code, explore, cure, work, nodes. Correct it there",
+            "available: repl, mail, ask, code, explore, cure, work, nodes. Did you mean 'repl'? Correct it there",
         ],
     );
     let doctor = project.run(["doctor"]);

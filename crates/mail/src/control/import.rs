@@ -114,6 +114,9 @@ async fn take_over(mail: &Arc<Mail>, importer: Result<&Session, String>, found: 
         skipped,
         counted(found.unreadable, "line")
     );
+    if let Some(place) = &found.first_unreadable {
+        done.text.push_str(&format!("\n  not an event: {}", project::visible(place)));
+    }
     done.skipped.iter().for_each(|why| done.text.push_str(&format!("\n  skipped: {why}")));
     done
 }

@@ -5,6 +5,7 @@ use std::io;
 use std::path::Path;
 
 use project::private;
+use project::visible::cause;
 use serde::{Deserialize, Serialize};
 
 use crate::error::StoreError;
@@ -70,7 +71,9 @@ pub(super) fn read(dir: &Path) -> Result<Option<Note>, StoreError> {
         Ok(Some(bytes)) => bytes,
         Ok(None) if path.symlink_metadata().is_err() => return Ok(None),
         Ok(None) => return strange("is not a file of yours that only you can read (chmod 600)"),
-        Err(error) => return Err(StoreError::Away { reason: format!("read {}: {error}", path.display()) }),
+        Err(error) => {
+            return Err(StoreError::Away { reason: format!("cannot read {}: {}", path.display(), cause(&error)) });
+        }
     };
     match serde_json::from_slice(&bytes) {
         Ok(note) => Ok(Some(note)),
@@ -85,7 +88,7 @@ pub(super) fn write(dir: &Path, note: &Note) -> Result<(), StoreError> {
 }
 
 fn cannot_write(path: &Path, error: &io::Error) -> StoreError {
-    let reason = format!("write {}: {error}", path.display());
+    let reason = format!("cannot write {}: {}", path.display(), cause(error));
     match error.kind() {
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => StoreError::DiskFull,
         io::ErrorKind::ReadOnlyFilesystem | io::ErrorKind::PermissionDenied => StoreError::ReadOnly { reason },

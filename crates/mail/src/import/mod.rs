@@ -13,7 +13,7 @@ use std::io::{self, BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 
 use project::regular;
-use project::visible::path as shown;
+use project::visible::{cause, path as shown};
 use serde::Deserialize;
 
 use self::thrum_directory::Log;
@@ -39,6 +39,8 @@ pub struct LogContents {
     pub messages: Vec<FoundMessage>,
     /// Lines that are not events, or events of an unknown shape.
     pub unreadable: u64,
+    /// The file and line of the first of them.
+    pub first_unreadable: Option<String>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -78,13 +80,15 @@ pub struct FoundMessage {
 /// Why nothing was read.
 #[derive(Debug, thiserror::Error)]
 pub enum ImportError {
+    #[error("{} does not exist", shown(path))]
+    Missing { path: PathBuf },
     #[error(
         "{} contains no Thrum log (events.jsonl); name the .thrum directory, or the directory of the log's branch \
          (.git/thrum-sync/a-sync)",
         shown(path)
     )]
     NoLog { path: PathBuf },
-    #[error("read {}: {source}", shown(path))]
+    #[error("cannot read {}: {}", shown(path), cause(source))]
     Read { path: PathBuf, source: io::Error },
     #[error(
         "the log in {} has more than {LOG_MAX} bytes; check that its files are logs, and remove what you do not need",
@@ -127,7 +131,7 @@ pub fn read(dir: &Path, root: &Path) -> Result<LogContents, ImportError> {
     }
     for path in files {
         place.check(&path)?;
-        let is_all = read_file(&path, &mut events, &mut found.unreadable)
+        let is_all = read_file(&path, &mut events, &mut found)
             .map_err(|source| ImportError::Read { path: path.clone(), source })?;
         if !is_all {
             return Err(ImportError::TooMuch { path: log });
@@ -262,7 +266,7 @@ impl Events {
 }
 
 /// Reads one file; false if there was no room for everything.
-fn read_file(path: &Path, events: &mut Events, unreadable: &mut u64) -> io::Result<bool> {
+fn read_file(path: &Path, events: &mut Events, found: &mut LogContents) -> io::Result<bool> {
     let mut reader = BufReader::new(regular::open(path)?);
     let mut line = Vec::new();
     let mut number = 0;
@@ -275,17 +279,23 @@ fn read_file(path: &Path, events: &mut Events, unreadable: &mut u64) -> io::Resu
         if line.trim_ascii().is_empty() {
             continue;
         }
-        match serde_json::from_slice::<Typed>(&line).map(|typed| typed.kind) {
-            Ok(Kind::Other) => {}
-            Ok(_) => match serde_json::from_slice(&line) {
-                Ok(event) => {
-                    if !events.keep(event, line.len(), || format!("{}:{number}", path.display())) {
-                        return Ok(false);
-                    }
+        let place = || format!("{}:{number}", path.display());
+        let event = match serde_json::from_slice::<Typed>(&line).map(|typed| typed.kind) {
+            Ok(Kind::Other) => Ok(None),
+            Ok(_) => serde_json::from_slice(&line).map(Some),
+            Err(error) => Err(error),
+        };
+        match event {
+            Ok(None) => {}
+            Ok(Some(event)) => {
+                if !events.keep(event, line.len(), place) {
+                    return Ok(false);
                 }
-                Err(_) => *unreadable += 1,
-            },
-            Err(_) => *unreadable += 1,
+            }
+            Err(_) => {
+                found.unreadable += 1;
+                found.first_unreadable.get_or_insert_with(place);
+            }
         }
         // Skips the rest of a line that is longer than any event may be.
         while line.last() != Some(&b'\n') && line.len() as u64 == LINE_MAX {

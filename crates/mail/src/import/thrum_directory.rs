@@ -23,7 +23,10 @@ impl Log {
     /// Finds the log of `named` for the project at `root`.
     pub(super) fn find(named: &Path, root: &Path) -> Result<Log, ImportError> {
         let none = || ImportError::NoLog { path: named.to_owned() };
-        let dir = named.canonicalize().map_err(|_| none())?;
+        let dir = named.canonicalize().map_err(|error| match error.kind() {
+            io::ErrorKind::NotFound => ImportError::Missing { path: named.to_owned() },
+            _ => none(),
+        })?;
         let mut log = Log { home: home(named, &dir, root), dir };
         log.check(named)?;
         if let Some(to) = log.redirect()? {

@@ -293,10 +293,10 @@ pub(crate) fn check_profile(profile: &Profile) -> Result<(), Refusal> {
 
 fn check_text(argument: &'static str, text: &str) -> Result<(), Refusal> {
     if text.len() > TEXT_BYTES {
-        return Err(Refusal::Argument { argument, why: format!("at most {TEXT_BYTES} bytes are allowed") });
+        return Err(Refusal::Argument { argument, why: format!("must have at most {TEXT_BYTES} bytes") });
     }
     if text.contains('\0') {
-        return Err(Refusal::Argument { argument, why: "NUL is not allowed".to_owned() });
+        return Err(Refusal::Argument { argument, why: "must not contain NUL".to_owned() });
     }
     Ok(())
 }
@@ -306,7 +306,7 @@ pub fn member(kind: &str, id: &str) -> Result<Member, Refusal> {
     let kind = match kind {
         "agent" => MemberKind::Agent,
         "role" => MemberKind::Role,
-        _ => return Err(Refusal::Argument { argument: "member_type", why: "it is `agent` or `role`".to_owned() }),
+        _ => return Err(Refusal::Argument { argument: "member_type", why: "must be `agent` or `role`".to_owned() }),
     };
     let member = bare(Member { kind, id: id.to_owned() });
     match kind {

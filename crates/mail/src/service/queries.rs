@@ -166,7 +166,7 @@ impl Mail {
         };
         let words = split_words(&request.query);
         if words.is_empty() && !request.query.trim().is_empty() {
-            let why = "it contains no letters or digits to search for".to_owned();
+            let why = "contains no letters or digits to search for".to_owned();
             return Err(Refusal::Argument { argument: "query", why }.into());
         }
         let search = query::Search {

@@ -230,10 +230,10 @@ impl Mail {
     ) -> Result<Vec<Settlement>, MailError> {
         self.seen.mark(&session.agent);
         if ids.is_empty() || ids.len() > MOST_IDS {
-            return Err(Refusal::Argument { argument: "ids", why: format!("give 1 to {MOST_IDS} ids") }.into());
+            return Err(Refusal::Argument { argument: "ids", why: format!("must have 1 to {MOST_IDS} ids") }.into());
         }
         if note.as_ref().is_some_and(|note| note.len() > self.limits.metadata_bytes) {
-            let why = format!("at most {} bytes are allowed", self.limits.metadata_bytes);
+            let why = format!("must have at most {} bytes", self.limits.metadata_bytes);
             return Err(Refusal::Argument { argument: "note", why }.into());
         }
         let ids = ids.iter().map(|id| MessageId::new(id)).collect::<Result<Vec<_>, _>>()?;
@@ -305,5 +305,5 @@ fn bounded(argument: &'static str, asked: usize) -> Result<usize, Refusal> {
     if (1..=MOST).contains(&asked) {
         return Ok(asked);
     }
-    Err(Refusal::Argument { argument, why: format!("1 to {MOST} are allowed") })
+    Err(Refusal::Argument { argument, why: format!("must be 1 to {MOST}") })
 }

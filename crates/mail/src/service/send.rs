@@ -82,7 +82,7 @@ impl Mail {
         let mut to = request.to.iter().map(|text| Address::parse(text)).collect::<Result<Vec<_>, _>>()?;
         if to.is_empty() {
             let Some(id) = &reply_to else {
-                let why = "give a recipient, or the message that it answers".to_owned();
+                let why = "is missing: give a recipient, or the message that it answers".to_owned();
                 return Err(Refusal::Argument { argument: "to", why }.into());
             };
             to = vec![self.other_side(session, id).await?];
@@ -213,7 +213,7 @@ impl Mail {
         match &message.to[..] {
             [one] if !message.from.is_system() => Ok(Address::parse(one)?),
             _ => {
-                let why = format!("{id} was written by you or by hob; give a recipient");
+                let why = format!("is missing, and {id} was written by you or by hob: give a recipient");
                 Err(Refusal::Argument { argument: "to", why }.into())
             }
         }
@@ -247,7 +247,7 @@ impl Mail {
 fn checked_key(key: Option<String>) -> Result<Option<String>, Refusal> {
     match &key {
         Some(text) if text.is_empty() || text.len() > KEY_BYTES || text.contains('\0') => {
-            let why = format!("1 to {KEY_BYTES} bytes are allowed, and no NUL");
+            let why = format!("must have 1 to {KEY_BYTES} bytes, and no NUL");
             Err(Refusal::Argument { argument: "idempotency_key", why })
         }
         _ => Ok(key),

@@ -233,6 +233,7 @@ fn known_cursor(after: u64, latest: u64) -> Result<u64, Refusal> {
     if after <= latest {
         return Ok(after);
     }
-    let why = format!("{after} is not a position in this mailbox, which ends at {latest}; start again without `after`");
+    let why =
+        format!("is {after}, not a position in this mailbox, which ends at {latest}; start again without `after`");
     Err(Refusal::Argument { argument: "after", why })
 }

@@ -10,7 +10,7 @@ use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
-use super::did_you_mean::unknown_field;
+use super::did_you_mean::unknown_name;
 use super::wrapper::{Case, wrapped};
 use super::{
     AnyTool, Asks, BoxFuture, Content, Context, Declaration, DeclarationError, Outcome, Tool, ToolError, schema,
@@ -209,7 +209,7 @@ fn wrong_place<A: DeserializeOwned>(arguments: &str, error: &str) -> Option<Stri
 /// hand; `problem` is its parser's message, without a position.
 pub fn wrong_arguments(declaration: &Declaration, problem: &str) -> Outcome {
     let schema = &declaration.input_schema;
-    let unknown = unknown_field(problem, schema);
+    let unknown = unknown_name(problem, schema);
     let problem = unknown.as_deref().unwrap_or(problem);
     let problem =
         problem.replace("recursion limit exceeded", "it is nested too deeply; write it with at most 120 levels");
@@ -296,7 +296,7 @@ mod tests {
             r#"{"a":1,"c":2}"#,
             expect![[r#"
             error: true
-            add: unknown field `c`, expected `a` or `b` or `more`
+            add: unknown field `c`
             Arguments: a: integer (required), b: integer, more: array.
             -"#]],
         )

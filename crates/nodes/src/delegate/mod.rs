@@ -43,7 +43,7 @@ pub struct Delegated {
 #[derive(Debug, thiserror::Error)]
 pub enum DelegateError {
     /// The input is invalid.
-    #[error("the input of {node}: {}", .problems.join("; "))]
+    #[error("invalid input for {node}: {}", .problems.join("; "))]
     Input { node: String, problems: Vec<String> },
     #[error("{0}")]
     Template(String),

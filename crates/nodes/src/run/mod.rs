@@ -279,9 +279,9 @@ type Prepared = (Map<String, Value>, Vec<Message>, Vec<Arc<Model>>);
 
 /// Returns the complete input, the first messages, and the models.
 fn prepare(node: &Node, given: Map<String, Value>, means: RunContext<'_>) -> Result<Prepared, (FailureKind, String)> {
-    let input = node
-        .complete(given)
-        .map_err(|problems| (FailureKind::Input, format!("the input of {}: {}", node.name, problems.join("; "))))?;
+    let input = node.complete(given).map_err(|problems| {
+        (FailureKind::Input, format!("invalid input for {}: {}", node.name, problems.join("; ")))
+    })?;
     let models = match means.models.for_node(node) {
         Ok(models) => models,
         // A replay needs no model.

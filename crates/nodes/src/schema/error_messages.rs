@@ -14,6 +14,11 @@ pub(super) fn describe(error: &ValidationError<'_>) -> String {
     }
 }
 
+/// Returns true if the error is a missing key.
+pub(super) fn is_missing(error: &ValidationError<'_>) -> bool {
+    matches!(error.kind(), Kind::Required { .. })
+}
+
 fn plain(error: &ValidationError<'_>) -> String {
     match error.kind() {
         Kind::AnyOf { context } | Kind::OneOfNotValid { context } => {
@@ -21,6 +26,8 @@ fn plain(error: &ValidationError<'_>) -> String {
         }
         Kind::OneOfMultipleValid { .. } => "it matches more than one of the forms, and exactly one is allowed (oneOf)".to_owned(),
         Kind::FalseSchema if error.schema_path().as_str().ends_with("/additionalProperties") => "it has no fields".to_owned(),
+        // In quotation marks: a command line shows a name in backquotes as a flag.
+        Kind::Required { property } => format!("{property} is missing"),
         Kind::FalseSchema => "no value is allowed here".to_owned(),
         Kind::Not { schema } => format!("it matches a forbidden schema: {schema}"),
         Kind::Contains => "none of its items matches the required schema (contains)".to_owned(),

@@ -67,8 +67,9 @@ impl Schema {
         let mut problems = Vec::new();
         for error in self.validator.iter_errors(value).take(MAX_PROBLEMS) {
             let path = error.instance_path().as_str().to_owned();
-            let place = if path.is_empty() { "the whole value".to_owned() } else { path.clone() };
+            let place = if path.is_empty() { String::new() } else { format!("{path}: ") };
             let keys = match value.pointer(&path) {
+                Some(Value::Object(object)) if object.is_empty() && error_messages::is_missing(&error) => String::new(),
                 Some(Value::Object(object)) if object.is_empty() => " (it has no keys)".to_owned(),
                 Some(Value::Object(object)) => {
                     format!(" (keys there: {})", object.keys().cloned().collect::<Vec<_>>().join(", "))
@@ -80,7 +81,7 @@ impl Schema {
                 Some(Value::Object(_) | Value::Array(_)) | None => String::new(),
                 Some(scalar) => format!(", got {}", shortened(&scalar.to_string())),
             };
-            problems.push(format!("{place}: {said}{got}{keys}"));
+            problems.push(format!("{place}{said}{got}{keys}"));
         }
         problems
     }

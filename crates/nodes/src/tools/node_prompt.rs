@@ -66,7 +66,8 @@ impl AnyPrompt for NodePrompt {
 impl NodePrompt {
     fn messages(&self, arguments: BTreeMap<String, String>) -> Result<Vec<crate::provider::Message>, String> {
         let input = self.input(arguments);
-        let input = input.map_err(|problems| format!("the input of {}: {}", self.node.name, problems.join("; ")))?;
+        let input =
+            input.map_err(|problems| format!("invalid input for {}: {}", self.node.name, problems.join("; ")))?;
         run::prompt(&self.node, &input)
     }
 

@@ -225,7 +225,7 @@ async fn a_pause_that_a_server_asks_for_is_kept_whole_or_not_waited_for() {
 async fn impossible_requests_are_not_sent() {
     let endpoint = Endpoint::start(vec![]);
     let there = models(&[&endpoint.url]);
-    expect![[r#"Input: the input of rate: the whole value: Additional properties are not allowed ('txt' was unexpected) (keys there: txt); the whole value: "text" is a required property (keys there: txt)"#]].assert_eq(&run(&there, NODE, json!({"txt": "a"})).await);
+    expect![[r#"Input: invalid input for rate: Additional properties are not allowed ('txt' was unexpected) (keys there: txt); "text" is missing (keys there: txt)"#]].assert_eq(&run(&there, NODE, json!({"txt": "a"})).await);
     expect![[r#"NoModel: model first, second is not configured (no models are configured): add [nodes.models."first"] with url and model, and restart the daemon (`hob stop`)"#]].assert_eq(&run(&Models::default(), NODE, json!({"text": "a"})).await);
     let small = NODE.replace("timeout: 20s", "tokens: 100");
     expect!["Budget: this attempt needs about 335 tokens and 0 are spent; policy.tokens of the node allows 100"]

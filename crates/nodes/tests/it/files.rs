@@ -48,11 +48,13 @@ fn a_node_is_what_its_file_says() {
     expect![[r#"
         /reason: it is not of type "string", got 1
         /relevance: it is greater than the maximum of 5, got 9
-        the whole value: Additional properties are not allowed ('extra' was unexpected) (keys there: reason, relevance, extra)"#]].assert_eq(&problems.join("\n"));
+        Additional properties are not allowed ('extra' was unexpected) (keys there: reason, relevance, extra)"#]]
+    .assert_eq(&problems.join("\n"));
     let problems = input(json!({"question": "q", "symbl": "s"})).expect_err("misspelt");
     expect![[r#"
-        the whole value: "symbol" is a required property (keys there: question, symbl)
-        the whole value: Additional properties are not allowed ('symbl' was unexpected) (keys there: question, symbl)"#]].assert_eq(&problems.join("\n"));
+        "symbol" is missing (keys there: question, symbl)
+        Additional properties are not allowed ('symbl' was unexpected) (keys there: question, symbl)"#]]
+    .assert_eq(&problems.join("\n"));
 }
 
 #[test]
@@ -111,7 +113,7 @@ fn problems_have_their_line() {
     check(
         &[("question: a, symbol: b", "question: a")],
         expect![[r#"
-        9: the example's input: the whole value: "symbol" is a required property (keys there: question)
+        9: the example's input: "symbol" is missing (keys there: question)
     "#]],
     );
     check(
@@ -253,18 +255,18 @@ fn library_errors_are_rewritten() {
     ]});
     expect![[r#"/x: it matches none of the 2 allowed forms (/a: it is not of type "integer"; or it is not of type "string") (keys there: a)"#]].assert_eq(&said(json!({"type": "object", "properties": {"x": union}}), json!({"x": {"a": "b"}})));
     let one = json!({"oneOf": [{"minimum": 1}, {"minimum": 2}, {"const": 0}]});
-    expect!["the whole value: it matches more than one of the forms, and exactly one is allowed (oneOf), got 3"]
+    expect!["it matches more than one of the forms, and exactly one is allowed (oneOf), got 3"]
         .assert_eq(&said(one.clone(), json!(3)));
-    expect!["the whole value: it matches none of the 3 allowed forms (it is less than the minimum of 1; or it is less than the minimum of 2; or 0 was expected), got -1"].assert_eq(&said(one, json!(-1)));
-    expect![[r#"the whole value: it matches a forbidden schema: {"type":"null"}, got null"#]]
+    expect!["it matches none of the 3 allowed forms (it is less than the minimum of 1; or it is less than the minimum of 2; or 0 was expected), got -1"].assert_eq(&said(one, json!(-1)));
+    expect![[r#"it matches a forbidden schema: {"type":"null"}, got null"#]]
         .assert_eq(&said(json!({"not": {"type": "null"}}), json!(null)));
     expect!["/a: no value is allowed here, got 1"]
         .assert_eq(&said(json!({"properties": {"a": false}}), json!({"a": 1})));
     let closed = json!({"type": "object", "additionalProperties": false});
-    expect!["the whole value: it has no fields (keys there: a)"].assert_eq(&said(closed, json!({"a": 1})));
-    expect![[r#"the whole value: the name "ab" of a field: it is longer than 1 character (keys there: ab)"#]]
+    expect!["it has no fields (keys there: a)"].assert_eq(&said(closed, json!({"a": 1})));
+    expect![[r#"the name "ab" of a field: it is longer than 1 character (keys there: ab)"#]]
         .assert_eq(&said(json!({"propertyNames": {"maxLength": 1}}), json!({"ab": 1})));
-    expect!["the whole value: none of its items matches the required schema (contains)"]
+    expect!["none of its items matches the required schema (contains)"]
         .assert_eq(&said(json!({"contains": {"const": 1}}), json!([2])));
 }
 

@@ -41,7 +41,7 @@ impl Limit {
 impl<'de> Deserialize<'de> for Limit {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Limit, D::Error> {
         let text = String::deserialize(deserializer)
-            .map_err(|_| D::Error::custom("a duration is a text: \"45s\", \"30m\", \"2h\" or \"never\""))?;
+            .map_err(|_| D::Error::custom("a duration must be a string: \"45s\", \"30m\", \"2h\" or \"never\""))?;
         Limit::parse(&text).ok_or_else(|| {
             D::Error::custom(format!("\"{text}\" is not a valid duration; write \"45s\", \"30m\", \"2h\" or \"never\""))
         })

@@ -150,19 +150,19 @@ fn mistakes_are_named() {
     check_error(
         "\ngarden = 1\n",
         expect![
-            "hob.toml, line 2: `garden` is a table: write `[garden]`, and its settings below; correct the line, or delete it for the default"
+            "hob.toml, line 2: `garden` must be a table: write `[garden]`, and its settings below; correct the line, or delete it for the default"
         ],
     );
     check_error(
         "garden = [3]\nlimits = [1, 2]\n",
         expect![
-            "hob.toml, line 1: `garden` is a table: write `[garden]`, and its settings below; correct the line, or delete it for the default"
+            "hob.toml, line 1: `garden` must be a table: write `[garden]`, and its settings below; correct the line, or delete it for the default"
         ],
     );
     check_error(
         "[[limits]]\nsessions = 1\n",
         expect![
-            "hob.toml, line 1: `limits` is a table: write `[limits]`, and its settings below; correct the line, or delete it for the default"
+            "hob.toml, line 1: `limits` must be a table: write `[limits]`, and its settings below; correct the line, or delete it for the default"
         ],
     );
     check_error(
@@ -222,60 +222,60 @@ fn a_value_of_another_type_is_answered_by_what_to_write() {
     let all: Vec<String> = texts.iter().map(|text| format!("{text}\n    {}", said(text))).collect();
     expect![[r#"
         words = "/x/ty"
-            `words` is a list: write `words = ["/x/ty"]`
+            `words` must be a list: write `words = ["/x/ty"]`
         words = 'ty server'
-            `words` is a list: write `words = ["ty", "server"]`
+            `words` must be a list: write `words = ["ty", "server"]`
         words = 7
-            `words` is a list: write `words = [7]`
+            `words` must be a list: write `words = [7]`
         words = true
-            `words` is a list: write `words = [true]`
+            `words` must be a list: write `words = [true]`
         words = { a = 1 }
-            `words` is a list: write `words = ["…"]`
+            `words` must be a list: write `words = ["…"]`
         words = ["a", 1]
-            `1` is not a text: write `"1"`
+            `1` is not a string: write `"1"`
         plots.north.words = "rake it"
-            `plots.north.words` is a list: write `plots.north.words = ["rake", "it"]`
+            `plots.north.words` must be a list: write `plots.north.words = ["rake", "it"]`
         plots.north = { words = "a\u0022b" }
-            `words` is a list: write `words = ["…"]`
+            `words` must be a list: write `words = ["…"]`
         plots.north = "x"
-            `plots.north` is a table: write `plots.north = { … }`
+            `plots.north` must be a table: write `plots.north = { … }`
         plots = []
-            `plots` is a table: write `plots = { … }`
+            `plots` must be a table: write `plots = { … }`
         tools.rake = 7
-            `tools.rake` is a text: write `tools.rake = "7"`
+            `tools.rake` must be a string: write `tools.rake = "7"`
         tools.rake = ["rake"]
-            `tools.rake` is a text: write `tools.rake = "…"`
+            `tools.rake` must be a string: write `tools.rake = "…"`
         open = "no"
-            `open` is `true` or `false`: write `open = false`
+            `open` must be `true` or `false`: write `open = false`
         open = 1
-            `open` is `true` or `false`: write `open = true`
+            `open` must be `true` or `false`: write `open = true`
         beds = "4"
-            `beds` is a whole number: write `beds = 4`
+            `beds` must be a whole number: write `beds = 4`
         beds = "many"
-            `beds` is a whole number: write `beds = …`
+            `beds` must be a whole number: write `beds = …`
         beds = "50MiB"
-            `beds` is a whole number: write `beds = 52428800`
+            `beds` must be a whole number: write `beds = 52428800`
         beds = 4.5
-            `beds` is a whole number: write `beds = 4`
+            `beds` must be a whole number: write `beds = 4`
         beds = -1
-            `beds` is a whole number: write `beds = …`"#]]
+            `beds` must be a whole number: write `beds = …`"#]]
     .assert_eq(&all.join("\n"));
     check_error(
         "toolsets = \"repl mail\"\n",
         expect![[
-            r#"hob.toml, line 1: `toolsets` is a list: write `toolsets = ["repl", "mail"]`; correct the line, or delete it for the default"#
+            r#"hob.toml, line 1: `toolsets` must be a list: write `toolsets = ["repl", "mail"]`; correct the line, or delete it for the default"#
         ]],
     );
     check_error(
         "[daemon]\nidle = 30\n",
         expect![[
-            r#"hob.toml, line 2: a duration is a text: "45s", "30m", "2h" or "never"; correct the line, or delete it for the default"#
+            r#"hob.toml, line 2: a duration must be a string: "45s", "30m", "2h" or "never"; correct the line, or delete it for the default"#
         ]],
     );
     check_error(
         "[mcp]\nresults = 7\n",
         expect![
-            "hob.toml, line 2: `results` is a text: write `results = \"…\"`; correct the line, or delete it for the default"
+            "hob.toml, line 2: `results` must be a string: write `results = \"…\"`; correct the line, or delete it for the default"
         ],
     );
 }

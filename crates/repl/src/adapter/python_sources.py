@@ -96,7 +96,9 @@ class Sources:
         for one, (_, file, _) in self.imported.items():
             if target == one or file in (target, "%s%s" % (self.root, target)):
                 return one
-        raise ImportError("no imported module of the project is called %r" % target)
+        known = ", ".join(sorted(self.imported)[:20])
+        others = ", or name one of: %s" % known if known else ""
+        raise ImportError("no imported module of the project is called %r; import it first%s" % (target, others))
 
     def imports_of(self, name):
         """Returns the names that may be modules in the import statements of a module."""

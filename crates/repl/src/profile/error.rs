@@ -75,7 +75,7 @@ impl ProfileError {
             ProfileError::UnknownDefault { .. } => vec![
                 "Correct it in hob.toml, then `hob stop`: the next call starts a daemon that reads it again."
                     .to_owned(),
-                "Or name one of those in `profile` of repl_start.".to_owned(),
+                "Or name one of those in `profile`.".to_owned(),
             ],
             ProfileError::Missing { install, .. } if install.is_empty() => {
                 vec!["Install it, or name another `profile`.".to_owned()]

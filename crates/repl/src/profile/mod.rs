@@ -367,7 +367,8 @@ fn parse(name: &str, text: &str, place: &str, origin: Origin) -> Result<Profile,
     if name.is_empty() || name.len() > 32 || !name.chars().all(legal) {
         return Err(invalid("its name must be 1 to 32 lower-case letters, digits, - or _".to_owned()));
     }
-    let mut profile: Profile = toml::from_str(text).map_err(|error| invalid(error.message().to_owned()))?;
+    let mut profile: Profile = toml::from_str(text)
+        .map_err(|error| invalid(project::expected_form(text, &error).unwrap_or(error.message().to_owned())))?;
     if profile.command.first().is_none_or(String::is_empty) {
         return Err(invalid("`command` must name a program".to_owned()));
     }

@@ -409,7 +409,7 @@ pub struct InputOutcome {
 }
 
 /// The reason for sessions that end with the daemon.
-pub(crate) const HOB_ENDS: &str = "hob ends";
+pub(crate) const HOB_ENDS: &str = "the daemon stopped";
 
 /// Reasons why a session refuses a request.
 #[derive(Debug, thiserror::Error)]

@@ -79,7 +79,7 @@ pub(crate) fn ghci_only(repl: &Repl, handle: &Handle) -> Result<(), ToolError> {
         None | Some(DriverKind::Ghci) => Ok(()),
         Some(_) => {
             let error = ToolError::user(format!("Session {:?} is {}, not GHCi.", info.name, info.profile));
-            Err(error.hint("Ask it in its own language with repl_eval, or name another `session`."))
+            Err(error.hint("This tool works only in Haskell sessions; use repl_eval, or name another `session`."))
         }
     }
 }

@@ -51,7 +51,7 @@ async fn only_ghci_is_asked() {
             json!({"session": "sh", "kind": "type", "target": "map"}),
             expect![[r#"
         refused: Session "sh" is bash, not GHCi.
-        Ask it in its own language with repl_eval, or name another `session`."#]],
+        This tool works only in Haskell sessions; use repl_eval, or name another `session`."#]],
         )
         .await;
     package
@@ -60,7 +60,7 @@ async fn only_ghci_is_asked() {
             json!({"session": "sh"}),
             expect![[r#"
         refused: Session "sh" is bash, not GHCi.
-        Ask it in its own language with repl_eval, or name another `session`."#]],
+        This tool works only in Haskell sessions; use repl_eval, or name another `session`."#]],
         )
         .await;
     package.repl.shutdown().await;

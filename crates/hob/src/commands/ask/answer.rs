@@ -70,7 +70,18 @@ pub(crate) fn answer_in_form(project: &Project, id: &str) -> Result<String, Fail
 }
 
 impl Answer {
-    pub(crate) fn run(mut self, project: &Project) -> Result<Exit, Failure> {
+    pub(crate) fn run(self, project: &Project) -> Result<Exit, Failure> {
+        let as_json = self.json;
+        self.answer(project).or_else(|failure| match failure.exit {
+            Exit::Failed | Exit::ToolError if as_json => {
+                terminal::json(&json!({"error": failure.message}));
+                Ok(failure.exit)
+            }
+            _ => Err(failure),
+        })
+    }
+
+    fn answer(mut self, project: &Project) -> Result<Exit, Failure> {
         let mut answerer = Answerer::open(project)?;
         if let Some(given) = &self.question {
             self.question = Some(whole_id(&mut answerer, given)?);
@@ -148,7 +159,7 @@ impl Answer {
                 Failure::new(format_args!("no question `{}` is open", visible(&id)))
                     .hint("`hob questions --all` shows how it ended.")
             } else {
-                Failure::new(format_args!("no question's id begins with `{}`", visible(&id)))
+                Failure::new(format_args!("unknown question `{}`", visible(&id)))
                     .hint("`hob questions` lists the open ones.")
             });
         }

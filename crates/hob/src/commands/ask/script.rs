@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
-use project::Project;
+use project::{Project, visible};
 use serde_json::{Map, Value, json};
 
 use super::exit_of;
@@ -21,7 +21,7 @@ pub(crate) struct Ask {
     #[command(subcommand)]
     what: Action,
     /// Timeout in seconds; 0 asks without waiting
-    #[arg(long, global = true, value_name = "SECONDS", default_value_t = 600)]
+    #[arg(long, global = true, value_name = "SECONDS", default_value_t = 600, allow_negative_numbers = true)]
     wait: u64,
     /// How long the question stays open, such as 2h [default: 24h]
     #[arg(long, global = true, value_name = "TIME")]
@@ -148,7 +148,10 @@ fn form(file: &std::path::Path) -> Result<Value, Failure> {
     } else {
         std::fs::File::open(file).and_then(|file| file.take(FORM_MAX).read_to_string(&mut text))
     };
-    read.map_err(|error| failed(&error))?;
+    read.map_err(|error| {
+        Failure::new(format_args!("cannot read {}: {}", visible::path(file), visible::cause(&error)))
+            .hint("Name a file with the form as a JSON object, or `-` for stdin.")
+    })?;
     let form: Map<String, Value> = serde_json::from_str(&text).map_err(|error| failed(&error))?;
     Ok(form.into())
 }

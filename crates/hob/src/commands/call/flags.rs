@@ -81,10 +81,11 @@ pub(crate) fn command(name: &str, description: &str, schema: &Value) -> Command 
 }
 
 /// Rewrites a command line: a `--json` that has a value, its earlier meaning, becomes `--arguments`. This is unambiguous,
-/// because a tool takes only flags. An object before all flags is also taken as the arguments.
+/// because a tool takes only flags. A word before all flags is also taken as the arguments, so that an error says what they
+/// must be.
 pub(crate) fn in_present_form(mut words: Vec<OsString>) -> Vec<OsString> {
     let is_value = |word: &OsString| word == "-" || !word.as_encoded_bytes().starts_with(b"-");
-    if words.first().is_some_and(|word| word.as_encoded_bytes().starts_with(b"{")) {
+    if words.first().is_some_and(|word| !word.as_encoded_bytes().starts_with(b"-")) {
         words.insert(0, "--arguments".into());
     }
     for at in 0..words.len() {
@@ -106,7 +107,14 @@ pub(crate) fn arguments(matches: &ArgMatches, schema: &Value) -> Result<Map<Stri
     for (property, schema, _) in properties(schema) {
         if let Some(values) = matches.get_many::<String>(property) {
             let values: Vec<&String> = values.collect();
-            arguments.insert(property.to_owned(), value(property, shape(schema), &values)?);
+            let value = value(property, shape(schema), &values)?;
+            if schema["minimum"] == 0 && value.as_i64().is_some_and(|number| number < 0) {
+                let long = long(property);
+                return Err(Failure::new(format_args!("`--{long}`: `{value}` is not a whole number, 0 or more"))
+                    .hint("`--help` shows what each flag accepts.")
+                    .exit(Exit::Usage));
+            }
+            arguments.insert(property.to_owned(), value);
         }
     }
     Ok(arguments)
@@ -216,7 +224,7 @@ fn alternatives(schema: &Value) -> Option<&Vec<Value>> {
 
 fn value(property: &str, shape: Shape, given: &[&String]) -> Result<Value, Failure> {
     let wrong = |text: &str, wanted: &str| {
-        Failure::new(format_args!("{property}: `{text}` is not {wanted}"))
+        Failure::new(format_args!("`--{}`: `{text}` is not {wanted}", long(property)))
             .hint("`--help` shows what each flag accepts.")
             .exit(Exit::Usage)
     };
@@ -248,7 +256,7 @@ fn value(property: &str, shape: Shape, given: &[&String]) -> Result<Value, Failu
         },
         Shape::Json => serde_json::from_str(last).map_err(|error: serde_json::Error| {
             if error.to_string().starts_with("recursion limit exceeded") {
-                Failure::new(format_args!("{property}: the JSON is nested too deeply"))
+                Failure::new(format_args!("`--{}`: the JSON is nested too deeply", long(property)))
                     .hint("Write it with at most 127 levels.")
                     .exit(Exit::Usage)
             } else {
@@ -270,7 +278,7 @@ fn parse_object(text: &str) -> Result<Map<String, Value>, Failure> {
     };
     serde_json::from_str(text).map_err(|error| {
         Failure::new(format_args!("the arguments are not a JSON object: {error}"))
-            .hint("Write them as '{\"name\": \"value\"}'; `--help` lists the arguments.")
+            .hint("Write them as '{\"name\": \"value\"}', or as flags; `--help` lists them.")
             .exit(Exit::Usage)
     })
 }
@@ -400,7 +408,7 @@ mod tests {
         );
         check(
             &["--code", "x", "--wait-ms", "soon"],
-            expect!["Usage: wait_ms: `soon` is not a whole number `--help` shows what each flag accepts."],
+            expect!["Usage: `--wait-ms`: `soon` is not a whole number `--help` shows what each flag accepts."],
         );
         check(
             &["--code", "x", "--stream", "stdin"],
@@ -415,15 +423,15 @@ mod tests {
         );
         check(
             &["--code", "x", "--env", "A"],
-            expect!["Usage: env: `A` is not KEY=VALUE `--help` shows what each flag accepts."],
+            expect!["Usage: `--env`: `A` is not KEY=VALUE `--help` shows what each flag accepts."],
         );
         check(
             &["--code", "x", "--position", "3:4"],
-            expect!["Usage: position: `3:4` is not JSON `--help` shows what each flag accepts."],
+            expect!["Usage: `--position`: `3:4` is not JSON `--help` shows what each flag accepts."],
         );
         check(
             &["--code", "x", "--position", &format!("{}{}", "[".repeat(10_000), "]".repeat(10_000))],
-            expect!["Usage: position: the JSON is nested too deeply Write it with at most 127 levels."],
+            expect!["Usage: `--position`: the JSON is nested too deeply Write it with at most 127 levels."],
         );
         check(
             &["--cod", "x"],
@@ -440,7 +448,7 @@ mod tests {
         check(
             &["--args", "[1]"],
             expect![[
-                r#"Usage: the arguments are not a JSON object: invalid type: sequence, expected a map at line 1 column 0 Write them as '{"name": "value"}'; `--help` lists the arguments."#
+                r#"Usage: the arguments are not a JSON object: invalid type: sequence, expected a map at line 1 column 0 Write them as '{"name": "value"}', or as flags; `--help` lists them."#
             ]],
         );
     }

@@ -53,6 +53,17 @@ impl Tool {
         }
     }
 
+    /// Renders the example at the end of an error as a shell command.
+    fn show_example(&self, result: &mut Value) {
+        if result["isError"] == true
+            && let Some((before, example)) = text(result).split_once("\nFor example: ")
+            && let Ok(arguments) = serde_json::from_str::<Value>(example)
+        {
+            let text = format!("{before}\nFor example: {}", self.line(&arguments));
+            result["content"] = json!([{"type": "text", "text": text}]);
+        }
+    }
+
     /// Renders a call with these arguments as a shell command.
     fn line(&self, arguments: &Value) -> String {
         let words = flags::to_words(&self.name, &self.input_schema, arguments);
@@ -86,9 +97,14 @@ impl Call {
     pub(crate) fn run(mut self, explicit: Option<PathBuf>) -> Result<Exit, Failure> {
         let explicit = take_project(&mut self.flags).or(explicit);
         let name = match self.tool.as_deref() {
-            None | Some("--help" | "-h") => {
+            None => {
+                return Err(Failure::new("no tool given")
+                    .hint("Write `hob call TOOL`; `hob tools` lists the tools, and `hob call --help` shows examples.")
+                    .exit(Exit::Usage));
+            }
+            Some("--help" | "-h") => {
                 terminal::line(GENERAL_HELP);
-                return Ok(if self.tool.is_some() { Exit::Done } else { Exit::Usage });
+                return Ok(Exit::Done);
             }
             Some(name) => name,
         };
@@ -126,10 +142,15 @@ impl Call {
         let mut result = control.call(name, arguments, progress, |_, _| {}).map_err(control_failure)?;
         if !as_json {
             command_texts::result(&mut result, flags::are_json(&matches));
+            tool.show_example(&mut result);
+        }
+        let is_rejected = name == SUBMITTING && result["structuredContent"]["status"] != "accepted";
+        if is_rejected && !as_json {
+            return Err(Failure::new(text(&result)).exit(Exit::ToolError));
         }
         let exit = match finish(&result, as_json)? {
             Exit::Done if EVALUATING.contains(&name) => Exit::of_evaluation(&result["structuredContent"]),
-            Exit::Done if name == SUBMITTING && result["structuredContent"]["status"] != "accepted" => Exit::ToolError,
+            Exit::Done if is_rejected => Exit::ToolError,
             exit => exit,
         };
         if tool.hands_out { confirm(&mut control, exit) } else { Ok(exit) }

@@ -53,7 +53,7 @@ impl Check {
         };
         let files = counted(files, "file");
         let found = match (count.errors, count.warnings) {
-            (0, 0) => "nothing found".to_owned(),
+            (0, 0) => "no errors".to_owned(),
             // Count the faults that cause the failure, not all warnings.
             (0, _) if count.machines > 0 => format!("{} in state machines,", counted(count.machines, "fault")),
             (0, warnings) => counted(warnings, "warning"),

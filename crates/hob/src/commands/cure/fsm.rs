@@ -45,7 +45,7 @@ impl Fsm {
                     }
                 }
                 if findings.is_empty() {
-                    terminal::line("  nothing found");
+                    terminal::line("  no faults");
                 }
             }
             if compiled.machines().next().is_none() && compiled.is_ok() {

@@ -76,7 +76,10 @@ impl Run {
             Outcome::NoFunction(there) => {
                 let (function, arity) = (&request.function, request.args.len());
                 let failure = Failure::new(format_args!("{} exports no {function}/{arity}", input.name));
-                return Err(failure.hint(format_args!("It defines:\n{}", there.join("\n"))));
+                return Err(match &there[..] {
+                    [] => failure.hint("It defines no functions."),
+                    there => failure.hint(format_args!("It defines:\n{}", there.join("\n"))),
+                });
             }
             Outcome::Arguments(reasons) => {
                 let failure = Failure::new(format_args!("invalid arguments for {}", request.function));

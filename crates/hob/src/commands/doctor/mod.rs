@@ -255,7 +255,8 @@ fn of_daemon(project: &Project, config: &Config) -> Vec<Finding> {
             Err(error) => (Finding::problem("daemon", error.to_string()), Vec::new()),
         },
         Err(failure) => {
-            let why = format!("{}. {}", failure.message, failure.hints.join(" "));
+            let hints: String = failure.hints.iter().map(|hint| format!(". {}", hint.trim_end_matches('.'))).collect();
+            let why = failure.message + &hints;
             (Finding::problem("daemon", why), Vec::new())
         }
     };

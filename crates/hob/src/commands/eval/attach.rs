@@ -22,7 +22,7 @@ use serde_json::{Value, json};
 
 use super::signals::Signals;
 use super::terminal_input::{Line, Typed};
-use super::{Eval, call, text};
+use super::{Eval, call, in_own_flags, text};
 use crate::commands::current_project;
 use crate::exit::{Exit, Failure};
 use crate::terminal::{self, Style, paint_note};
@@ -66,7 +66,7 @@ impl Attach {
         let asked = json!({ "session": self.session, "profile": self.profile });
         let started = call(&mut control, "repl_start", asked)?;
         if started["isError"] == true {
-            return Err(Failure::new(text(&started)).exit(Exit::ToolError));
+            return Err(refused(&started));
         }
         let told = |field: &str| started["structuredContent"][field].as_str().unwrap_or_default().to_owned();
         let (session, profile) = (told("session"), told("profile"));
@@ -149,12 +149,18 @@ fn end_at_prompt(signals: &Signals, session: &str) -> Arc<AtomicBool> {
     is_at_prompt
 }
 
+/// Converts an error of a tool. The session is an argument without a flag.
+fn refused(answer: &Value) -> Failure {
+    let message = in_own_flags(text(answer)).replace("`--session`", "SESSION");
+    Failure::new(message).exit(Exit::ToolError)
+}
+
 /// Shows a session's output as it comes, until Ctrl-D or the end of the session.
 fn watch(control: &mut Control, session: Option<&str>) -> Result<Exit, Failure> {
     let read = |control: &mut Control, arguments: Value| {
         let answer = call(control, "repl_read", arguments)?;
         if answer["isError"] == true {
-            return Err(Failure::new(text(&answer)).exit(Exit::ToolError));
+            return Err(refused(&answer));
         }
         Ok(answer["structuredContent"].clone())
     };

@@ -39,7 +39,7 @@ pub(crate) struct Eval {
     #[arg(long, value_name = "NAME")]
     profile: Option<String>,
     /// Return after this many seconds, even if the evaluation still runs [default: wait until it has ended]
-    #[arg(long, value_name = "S")]
+    #[arg(long, value_name = "S", allow_negative_numbers = true)]
     wait: Option<u32>,
     /// Pass this command's stdin to the code, up to its end [default: stdin is not read]
     #[arg(long, requires = "code")]
@@ -65,6 +65,13 @@ const MAX_BYTES: usize = 200_000;
 /// The limit of stdin, in bytes.
 const STDIN_MAX: u64 = 64 << 20;
 
+/// Replaces tool names and arguments in an error with commands and the flags of `hob eval`.
+fn in_own_flags(text: &str) -> String {
+    in_flags_of(text, &FLAGS)
+        .replace("leave `--profile` and `command` out", "leave `--profile` out")
+        .replace("`hob call repl_start` or `hob call repl_eval`", "`hob eval`")
+}
+
 impl Eval {
     pub(crate) fn run(self, project: &Project) -> Result<Exit, Failure> {
         let code = self.code()?;
@@ -77,7 +84,7 @@ impl Eval {
         let evaluation = &result["structuredContent"];
         if self.json || result["isError"] == true {
             let exit = finish(&result, self.json)
-                .map_err(|failure| Failure { message: in_flags_of(&failure.message, &FLAGS), ..failure })?;
+                .map_err(|failure| Failure { message: in_own_flags(&failure.message), ..failure })?;
             return Ok(if exit == Exit::Done { Exit::of_evaluation(evaluation) } else { exit });
         }
         let printed = printed.unwrap_or_default();
@@ -318,6 +325,7 @@ impl Eval {
         let stderr = &evaluation["truncated"]["stderr"];
         let rest = stderr["shown"].as_u64() < stderr["total"].as_u64();
         let rest = rest.then(|| format!("Not all of its stderr is shown; `hob call repl_read {eval}` has the rest."));
+        let state = if evaluation["status"] == "queued" { "queued" } else { "still running" };
         let how = match Exit::of_evaluation(evaluation) {
             Exit::EvalRuns if evaluation["status"] == "waiting_for_input" => Some(format!(
                 "It waits for input: `hob call repl_input {eval} --text $'LINE\\n'` answers, `hob call repl_interrupt {eval}` \
@@ -325,7 +333,7 @@ impl Eval {
                 if self.stdin { "" } else { " With `--stdin`, `hob eval` passes its stdin to the code." }
             )),
             Exit::EvalRuns => Some(format!(
-                "It is still running: `hob call repl_wait {eval}` waits for it, `hob call repl_interrupt {eval}` \
+                "It is {state}: `hob call repl_wait {eval}` waits for it, `hob call repl_interrupt {eval}` \
                  stops it."
             )),
             Exit::EvalEnded => Some(format!("`hob call repl_restart{session}` starts a new one.")),

@@ -11,6 +11,7 @@ use project::Project;
 use serde_json::{Map, Value, json};
 
 pub(crate) use self::records::ExploreCommand;
+use super::call::command_texts::in_flags_of;
 use super::call::{control_failure, finish};
 use super::code::command_hints;
 use crate::commands::current_project;
@@ -70,12 +71,13 @@ impl Teach {
             ("wait_ms", json!(self.wait_ms)),
         ];
         let result = call(project, "teach-graph", arguments)?;
-        if let Some(file) = &self.tour
-            && result["isError"] != true
-        {
-            tour::write(&result["structuredContent"], file)?;
+        let exit = finish(&result, self.json)?;
+        // The list is shown even if the tour cannot be written.
+        match &self.tour {
+            Some(file) if exit == Exit::Done => tour::write(&result["structuredContent"], file)?,
+            _ => {}
         }
-        finish(&result, self.json)
+        Ok(exit)
     }
 }
 
@@ -142,6 +144,9 @@ struct By {
     record: bool,
 }
 
+/// The arguments that are also flags here.
+const FLAGS: [&str; 8] = ["symbols", "seeds", "selector", "budget", "diff", "depth", "path", "wait_ms"];
+
 /// Calls a tool with those arguments that are given.
 fn call<const N: usize>(project: &Project, tool: &str, arguments: [(&str, Value); N]) -> Result<Value, Failure> {
     let mut hello = current_project::hello(project)?;
@@ -151,5 +156,10 @@ fn call<const N: usize>(project: &Project, tool: &str, arguments: [(&str, Value)
     let arguments: Map<String, Value> = given.map(|(name, value)| (name.to_owned(), value)).collect();
     let mut result = control.call(tool, arguments, |_| {}, |_, _| {}).map_err(control_failure)?;
     command_hints::result(&mut result);
+    if result["isError"] == true {
+        for block in result["content"].as_array_mut().into_iter().flatten() {
+            block["text"] = in_flags_of(block["text"].as_str().unwrap_or_default(), &FLAGS).into();
+        }
+    }
     Ok(result)
 }

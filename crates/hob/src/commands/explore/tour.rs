@@ -4,6 +4,7 @@
 use std::path::Path;
 
 use project::checkout_dir::Inside;
+use project::visible;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -55,7 +56,10 @@ pub(super) fn write(list: &Value, file: &Path) -> Result<(), Failure> {
     let tour = Tour { schema: SCHEMA.to_owned(), title, steps: ordered.map(|unit| step(unit)).collect() };
     let mut text = serde_json::to_string_pretty(&tour).map_err(Failure::new)?;
     text.push('\n');
-    std::fs::write(file, text).map_err(|error| Failure::new(format_args!("cannot write {}: {error}", file.display())))
+    std::fs::write(file, text).map_err(|error| {
+        Failure::new(format_args!("cannot write {}: {}", visible::path(file), visible::cause(&error)))
+            .hint("Name a file in a writable directory with `--tour`.")
+    })
 }
 
 fn step(unit: &Value) -> Step {

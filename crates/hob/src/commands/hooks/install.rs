@@ -114,7 +114,7 @@ impl Install {
         let mut edits = place.edits()?;
         let shown = place.show(&file.path);
         let left_alone = |error: &dyn std::fmt::Display| {
-            Failure::new(format_args!("{title}: {shown} was left alone: {error}"))
+            Failure::new(format_args!("{title}: {shown} was not changed: {error}"))
                 .hint(format_args!("Repair {shown}, or move it away, then run `hob hooks install` again."))
         };
         let text = edits.read(&file.path)?.unwrap_or_default();
@@ -244,7 +244,7 @@ fn take_back(file: &HookFile, project: &Project) -> Result<Option<String>, Failu
             Undone::AsBefore => "unchanged, as it is already as before",
             Undone::Removed => "removed, as it did not exist before",
             Undone::EntryRemoved => "changed since, so only hob's hooks were removed",
-            Undone::Left => "changed since, so it was left alone",
+            Undone::Left => "changed since, so it was not changed",
         };
         format!("{}: {shown}: {what}.", file.agent.title())
     }))

@@ -107,7 +107,7 @@ fn write_all(place: &InitPaths, project: &Project, left: &[(&Agent, Step)]) -> R
             let shown = place.show(&writing.file);
             let text = edits.read(&writing.file)?.unwrap_or_default();
             let text = writing.change.apply(&text).map_err(|error| {
-                Failure::new(format_args!("{}: {shown} was left alone: {error}", agent.title))
+                Failure::new(format_args!("{}: {shown} was not changed: {error}", agent.title))
                     .hint(format_args!("Repair {shown}, then run `hob init --allow` again."))
             })?;
             edits.write(&writing.file, &writing.change.owner(), &text)?;

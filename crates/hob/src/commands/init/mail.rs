@@ -112,7 +112,7 @@ fn set_up(root: &Path, edits: &mut Edits) -> Result<Vec<String>> {
     let listener = root.join(LISTENER_AT);
     match edits.read(&listener)? {
         Some(text) if text == LISTENER => {}
-        Some(_) => said.push(format!("Claude Code: {LISTENER_AT} was not written by hob, and was left alone.")),
+        Some(_) => said.push(format!("Claude Code: {LISTENER_AT} was not written by hob, and was not changed.")),
         None => {
             edits.write(&listener, LISTENER_FILE, LISTENER)?;
             said.push(format!("Claude Code: wrote a listener for messages, {LISTENER_AT}."));

@@ -100,7 +100,7 @@ impl Init {
                 "This is a linked worktree, {top}: agents started in it read its files, not those in {main}."
             ));
         } else if place.scope == Scope::Project {
-            write_config(place, &mut edits)?;
+            write_config(place, project, &mut edits)?;
         }
         // An unreadable configuration does not prevent registration; the next command that reads it reports the error.
         let toolsets = Config::load(project, &daemon::sections()).map(|config| daemon::enabled(&config));
@@ -219,10 +219,13 @@ fn trust_code(project: &Project) {
     });
 }
 
-fn write_config(place: &InitPaths, edits: &mut Edits) -> Result<(), Failure> {
+fn write_config(place: &InitPaths, project: &Project, edits: &mut Edits) -> Result<(), Failure> {
     let config = place.base().join("hob.toml");
     match edits.read(&config)? {
-        Some(_) => terminal::line("hob.toml already exists."),
+        Some(_) => terminal::line(match Config::load(project, &daemon::sections()) {
+            Ok(_) => "hob.toml already exists.".to_owned(),
+            Err(error) => format!("hob.toml already exists, and is invalid: {error}."),
+        }),
         None => {
             edits.write(&config, CONFIG, &template())?;
             terminal::line("Wrote hob.toml, with every setting commented out.");
@@ -278,7 +281,7 @@ fn show_undone(place: &InitPaths, path: &Path, undone: &Undone) {
         Undone::Removed => format!("{shown}: removed, as it did not exist before."),
         Undone::EntryRemoved => format!("{shown}: changed since, so only what hob wrote was removed."),
         Undone::Left => {
-            format!("{shown}: changed since, so it was left alone: delete what you do not want.")
+            format!("{shown}: changed since, so it was not changed: delete what you do not want.")
         }
     });
 }

@@ -18,7 +18,7 @@ pub(super) fn register(
     let shown = place.show(&file);
     let text = edits.read(&file)?.unwrap_or_default();
     let left_alone = |error| {
-        Failure::new(format_args!("{}: {shown} was left alone: {error}", agent.title))
+        Failure::new(format_args!("{}: {shown} was not changed: {error}", agent.title))
             .hint(format_args!("Repair {shown}, then run `hob init` again."))
     };
     let format = agent.format(place.scope);

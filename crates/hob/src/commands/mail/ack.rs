@@ -33,13 +33,17 @@ impl Ack {
         let mut control = self.who.connect(project)?;
         let arguments = json!({"ids": self.ids, "outcome": outcome, "note": self.note});
         let result = ask(&mut control, "ack_message", arguments)?;
-        let exit = finish(&result, self.json)?;
         let results = result["structuredContent"]["results"].as_array();
         let ids = |field: &str, value: &Value| -> Vec<String> {
             let of_it = results.into_iter().flatten().filter(|item| item[field] == *value);
             of_it.filter_map(|item| item["id"].as_str()).map(project::visible).collect()
         };
         let (unknown, before) = (ids("state", &"unknown".into()), ids("settled_before", &true.into()));
+        // For one unknown id, the error below says the same as the text.
+        let exit = match (&*self.ids, &*unknown) {
+            ([_], [_]) if !self.json => Exit::ToolError,
+            _ => finish(&result, self.json)?,
+        };
         match (&*unknown, &*before) {
             ([], []) => Ok(exit),
             ([], before) => Err(Failure::new(format_args!("already settled, so unchanged: {}", before.join(", ")))

@@ -21,7 +21,7 @@ pub(crate) struct Inbox {
     #[arg(long)]
     json: bool,
     /// How many messages to show
-    #[arg(long, value_name = "N", default_value_t = 50)]
+    #[arg(long, value_name = "N", default_value_t = 50, allow_negative_numbers = true)]
     limit: u32,
     #[command(flatten)]
     who: Identity,

@@ -35,7 +35,7 @@ use std::path::PathBuf;
 use clap::Args;
 use client::Control;
 use client::control::ControlError;
-use project::{Hello, Project};
+use project::{Hello, Project, visible};
 use serde_json::{Map, Value, json};
 
 use super::call::{control_failure, finish};
@@ -152,9 +152,18 @@ fn called(control: &mut Control, tool: &str, arguments: Value) -> Result<Value, 
     };
     let mut result = control.call(tool, arguments, |_| {}, |_, _| {})?;
     if result["isError"] == true {
-        replace_texts(&mut result, in_commands);
+        replace_texts(&mut result, |text| with_variable(&in_commands(text)));
     }
     Ok(result)
+}
+
+/// Names the variable if an unknown agent is the one that it sets.
+fn with_variable(text: &str) -> String {
+    let name = std::env::var("HOB_AGENT").unwrap_or_default();
+    match text.strip_prefix(&format!("Unknown agent {name:?}.")) {
+        Some(rest) => format!("Unknown agent {name:?}, which HOB_AGENT sets.{rest}"),
+        None => text.to_owned(),
+    }
 }
 
 /// Replaces each text of a result.
@@ -222,7 +231,7 @@ fn whole_text(given: Option<String>, file: Option<PathBuf>) -> Result<String, Fa
             ErrorKind::FileTooLarge => "Send the path of the file instead.",
             _ => "Give a UTF-8 text file; use `--file -` to read from a pipe.",
         };
-        Failure::new(format_args!("cannot read {}: {error}", project::visible::path(&from))).hint(hint)
+        Failure::new(format_args!("cannot read {}: {}", visible::path(&from), visible::cause(&error))).hint(hint)
     })
 }
 

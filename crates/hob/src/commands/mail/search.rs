@@ -26,7 +26,7 @@ pub(crate) struct Search {
     #[arg(long, value_name = "TIME")]
     until: Option<String>,
     /// How many messages to show
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     limit: Option<u32>,
     /// Print JSON
     #[arg(long)]

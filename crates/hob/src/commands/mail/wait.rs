@@ -18,7 +18,7 @@ use crate::terminal;
 #[derive(Debug, Default, PartialEq, Args)]
 pub(crate) struct WaitCommand {
     /// Timeout in seconds; 0 waits forever
-    #[arg(long, value_name = "S", default_value_t = 300)]
+    #[arg(long, value_name = "S", default_value_t = 300, allow_negative_numbers = true)]
     timeout: u64,
     /// Only messages of this priority or above
     #[arg(long, short, value_name = "P", value_parser = Priority::LEAST)]

@@ -240,7 +240,7 @@ impl Check {
     fn run(self, project: &Project) -> Result<Exit, Failure> {
         let (worktree, path) = node_directory(project)?;
         let folder = Folder::new(&worktree, &path).without(daemon::tool_names().into());
-        let mut wrong = 0;
+        let (mut wrong, mut unread) = (0, 0);
         let mut count = self.files.len();
         let files: Vec<PathBuf> = if self.files.is_empty() {
             let Listing { names, passed_over } = folder.listing().map_err(Failure::new)?;
@@ -260,7 +260,7 @@ impl Check {
                 match named(&folder, &file) {
                     Some(Ok(file)) => files.push(worktree.join(file)),
                     Some(Err(error)) => {
-                        wrong += 1;
+                        (wrong, unread) = (wrong + 1, unread + 1);
                         terminal::line(error.to_string());
                     }
                     None => files.push(cwd.join(file)),
@@ -287,12 +287,16 @@ impl Check {
                 Ok(node) => print_node(named, &node, &models),
                 Err(error) => {
                     wrong += 1;
+                    unread += usize::from(matches!(error, FolderError::Read { .. }));
                     terminal::line(error.to_string());
                 }
             }
         }
         match wrong {
             0 => Ok(Exit::Done),
+            wrong if wrong == unread => {
+                Err(Failure::new(format_args!("{wrong} of {count} node files could not be read")))
+            }
             wrong => Err(Failure::new(format_args!("{wrong} of {count} node files are invalid"))),
         }
     }

@@ -92,7 +92,7 @@ fn run(project: &Project, nodes: &[String], answering: Answering, accepts: bool)
         // A baseline of this run would accept untested nodes.
         let written = if accepts { "; no baseline was written" } else { "" };
         let why = format!("{unanswered} of {count} {tests} no result, because nobody answered{others}{written}");
-        return Err(Failure::new(why).hint("The fix is below each of them."));
+        return Err(Failure::new(why).hint("Each line above names its fix."));
     }
     if accepts && !reports.is_empty() {
         known.accept(answering, &reports, nodes.is_empty());

@@ -241,7 +241,7 @@ fn a_file_that_is_no_configuration_is_left_alone() {
         let scope = if file == LOCAL { "local" } else { "project" };
         let ran = project.run(["hooks", "install", "--agent", agent, "--scope", scope]);
         assert_eq!(ran.code, Some(1), "{ran:?}");
-        assert!(ran.stderr.contains("was left alone: "), "{ran:?}");
+        assert!(ran.stderr.contains("was not changed: "), "{ran:?}");
         assert_eq!(project.read(file), text);
     }
     let ran = project.run(["hooks", "install", "--agent", "vscode"]);

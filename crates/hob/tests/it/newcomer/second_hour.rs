@@ -244,6 +244,6 @@ fn several_open_questions_are_named() {
     };
     if has_program("python3") {
         says(&at_a_terminal("\x1b"), &["No answer was sent; all questions stay open."]);
-        says(&at_a_terminal("yes\n"), &["no question's id begins with `yes`", "`hob questions` lists the open ones"]);
+        says(&at_a_terminal("yes\n"), &["unknown question `yes`", "`hob questions` lists the open ones"]);
     }
 }

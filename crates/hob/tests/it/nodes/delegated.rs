@@ -72,7 +72,7 @@ fn an_agent_answers_a_node_itself() {
     }
     // An invalid input.
     let misspelt = peer.call("rate", json!({"txt": "It rained."}));
-    assert!(misspelt.is_error && misspelt.text.contains("\"text\" is a required property"), "{misspelt:?}");
+    assert!(misspelt.is_error && misspelt.text.contains("\"text\" is missing"), "{misspelt:?}");
 }
 
 #[test]

@@ -25,10 +25,7 @@ fn no_such_node_or_input() {
     project.write("nodes/rate.node.md", RATE);
     check_says(&run(&project, "rat"), &["unknown node \"rat\" in nodes/", "did you mean \"rate\"?"]);
     let misspelt = project.run(["node", "run", "rate", r#"{"txt": "It rained."}"#]);
-    check_says(
-        &misspelt,
-        &["\"text\" is a required property (keys there: txt)", "The node's input: {\"type\":\"object\""],
-    );
+    check_says(&misspelt, &["\"text\" is missing (keys there: txt)", "The node's input: {\"type\":\"object\""]);
 }
 
 #[test]

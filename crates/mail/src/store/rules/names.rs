@@ -15,6 +15,9 @@ pub(super) async fn rename<R: MessageRows>(rows: &mut R, rename: &Rename) -> Res
     let Rename { from, to, .. } = rename;
     let Some(row) = rows.agent(from).await? else { return Err(unknown(from.as_str()).into()) };
     may_change(from, &row.owner, &rename.holder, rename.takeover)?;
+    if from == to {
+        return Err(Refusal::SameName { agent: to.clone() }.into());
+    }
     if rows.agent(to).await?.is_some() {
         return Err(Refusal::AgentExists { agent: to.clone() }.into());
     }

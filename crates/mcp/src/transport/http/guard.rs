@@ -1,6 +1,6 @@
 //! Admission of requests: by the host that they name, the origin of the web page that sent them, and their token.
 
-use axum::http::header::{HOST, ORIGIN};
+use axum::http::header::{AUTHORIZATION, HOST, ORIGIN};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, StatusCode};
 
@@ -14,7 +14,9 @@ pub(super) fn admit(options: &HttpOptions, parts: &Parts) -> Result<String, Refu
     let principal = match &options.authorize {
         None => String::new(),
         Some(authorize) => authorize(&parts.headers).ok_or_else(|| {
-            let message = "a token is required: send the header `Authorization: Bearer TOKEN`";
+            let problem =
+                if parts.headers.contains_key(AUTHORIZATION) { "invalid token" } else { "a token is required" };
+            let message = format!("{problem}: send the header `Authorization: Bearer TOKEN`");
             Refusal::new(StatusCode::UNAUTHORIZED, message)
         })?,
     };
