@@ -199,7 +199,7 @@ mod tests {
             attachment 1: link.png is not in the worktree
             attachment 1: a.gif is not a PNG, JPEG or WebP
             attachment 1: huge.png exceeds the limit of 4 MiB
-            attachment 1: .: it is not a regular file
+            attachment 1: cannot read .: it is not a regular file
             too many attachments: 4; the limit is 3"#]]
         .assert_eq(&why.join("\n"));
     }

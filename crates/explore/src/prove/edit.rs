@@ -49,9 +49,9 @@ pub(super) fn is_edited(text: &str, changed: &str, line: usize) -> bool {
 
 /// Finds the name of a definition in the tree.
 fn name_of<'t>(root: Node<'t>, text: &str, symbol: &Symbol) -> Option<Node<'t>> {
-    let lines = text.split_inclusive('\n');
+    let mut lines = text.split_inclusive('\n');
     let start: usize = lines.clone().take(symbol.line - 1).map(str::len).sum();
-    let line = lines.skip(symbol.line - 1).next()?;
+    let line = lines.nth(symbol.line - 1)?;
     // The column counts characters from 1.
     let at = start + line.char_indices().nth(symbol.column.saturating_sub(1))?.0;
     let name = root.descendant_for_byte_range(at, at + symbol.name.len())?;

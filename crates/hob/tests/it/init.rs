@@ -434,7 +434,7 @@ fn undo_after_somebody_else_wrote_removes_only_our_entry() {
     project.write("hob.toml", "toolsets = [\"repl\"]\n");
     let said = project.run(["init", "--undo"]).ok();
     assert!(said.contains(".gemini/settings.json: changed since, so only what hob wrote was removed."), "{said}");
-    assert!(said.contains("hob.toml: changed since, so it was not changed: delete what you do not want"), "{said}");
+    assert!(said.contains("hob.toml: kept, because it has changed since; delete what you do not want"), "{said}");
     let value: serde_json::Value = serde_json::from_str(&project.read(".gemini/settings.json")).unwrap();
     assert_eq!(value, serde_json::json!({"theme": "light"}));
     assert_eq!(project.read("hob.toml"), "toolsets = [\"repl\"]\n");

@@ -22,6 +22,8 @@ fn unknown_variant(problem: &str, input_schema: &Value) -> Option<String> {
 }
 
 fn unknown_field(problem: &str, input_schema: &Value) -> Option<String> {
+    // The place of a field in an argument stands before.
+    let (place, problem) = problem.split_at(problem.find("unknown field `")?);
     let (field, expected) = problem.strip_prefix("unknown field `")?.rsplit_once("`, expected ")?;
     let names = expected.split('`').skip(1).step_by(2);
     let shown: Vec<&str> = names.filter(|name| is_shown(input_schema, name)).collect();
@@ -29,13 +31,13 @@ fn unknown_field(problem: &str, input_schema: &Value) -> Option<String> {
         return None;
     }
     Some(match nearest(field, shown.iter().copied()) {
-        Some(name) => format!("unknown field `{field}`: did you mean `{name}`?"),
+        Some(name) => format!("{place}unknown field `{field}`: did you mean `{name}`?"),
         None if shown.iter().all(|name| input_schema["properties"].get(name).is_some()) => {
-            format!("unknown field `{field}`")
+            format!("{place}unknown field `{field}`")
         }
         None => {
             let names: Vec<String> = shown.iter().map(|name| format!("`{name}`")).collect();
-            format!("unknown field `{field}`, expected {}", names.join(" or "))
+            format!("{place}unknown field `{field}`, expected {}", names.join(" or "))
         }
     })
 }

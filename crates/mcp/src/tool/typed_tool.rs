@@ -195,10 +195,12 @@ fn wrong_place<A: DeserializeOwned>(arguments: &str, error: &str) -> Option<Stri
     };
     let (name, value) = arguments.iter().take(MAX_FIELDS).find(is_wrong)?;
     let items: Vec<&RawValue> = serde_json::from_str(value.get()).unwrap_or_default();
-    let is_wrong_item = |item: &&RawValue| {
-        let list = RawValue::from_string(format!("[{}]", item.get()));
+    let gives_error_as_list = |item: &str| {
+        let list = RawValue::from_string(format!("[{item}]"));
         list.is_ok_and(|list| gives_error(&BTreeMap::from([(name, &*list)])))
     };
+    // If an empty list gives the error too, no item does.
+    let is_wrong_item = |item: &&RawValue| gives_error_as_list(item.get()) && !gives_error_as_list("");
     Some(match items.iter().take(MAX_FIELDS).position(is_wrong_item) {
         Some(index) => format!("{name}[{index}]"),
         None => name.clone(),

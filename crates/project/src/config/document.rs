@@ -65,7 +65,7 @@ impl Document {
             let at = key.span().start;
             let is_list = matches!(key.get_ref().as_ref(), "toolsets" | "environment");
             if !is_list && known.contains(&key.get_ref().as_ref()) && !value.get_ref().is_table() {
-                let message = format!("`{0}` is a table: write `[{0}]`, and its settings below", key.get_ref());
+                let message = format!("`{0}` must be a table: write `[{0}]`, and its settings below", key.get_ref());
                 return Err(wrong_at(path, text, at, &message));
             }
             let value = ValueDeserializer::from(value);

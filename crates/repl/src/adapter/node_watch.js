@@ -34,6 +34,9 @@ function watch() {
     }
     session.post('Runtime.terminateExecution', () => {
       [ends, limit] = [false, Infinity];
+      // Node's exit waits for a connected session.
+      session.disconnect();
+      session = null;
       parentPort.postMessage(-signals);
     });
   };

@@ -30,7 +30,7 @@ async fn a_near_miss_is_answered_with_the_argument_that_is_meant() {
         repl_read: `tail`: invalid value: string "few", expected true, false or a number of lines
         repl_read: `cursor`: invalid value: string "end", expected a non-negative whole number
         repl_restart: `replay`: unknown variant `all`, expected `none` or `definitions`
-        repl_query: unknown field `col`: did you mean `column`?
+        repl_query: `position`: unknown field `col`: did you mean `column`?
     "#]]
     .assert_eq(&said);
 }

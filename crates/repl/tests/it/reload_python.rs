@@ -71,8 +71,8 @@ async fn changed_modules_and_their_dependents_are_reloaded_in_order() {
             "repl_reload",
             json!({"targets": ["nothing"]}),
             expect![[r#"
-        ImportError: no imported module of the project is called 'nothing'; import it first, or name one of: main, shop, shop.a, shop.b
-        [main #10: error]"#]],
+                ImportError: no imported module of the project is called 'nothing'; import it first, or name one of: main, other, shop, shop.a, shop.b
+                [main #10: error]"#]],
         )
         .await;
     fixture.repl.shutdown().await;

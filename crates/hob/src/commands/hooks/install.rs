@@ -244,7 +244,7 @@ fn take_back(file: &HookFile, project: &Project) -> Result<Option<String>, Failu
             Undone::AsBefore => "unchanged, as it is already as before",
             Undone::Removed => "removed, as it did not exist before",
             Undone::EntryRemoved => "changed since, so only hob's hooks were removed",
-            Undone::Left => "changed since, so it was not changed",
+            Undone::Left => "kept, because it has changed since",
         };
         format!("{}: {shown}: {what}.", file.agent.title())
     }))

@@ -281,7 +281,7 @@ fn show_undone(place: &InitPaths, path: &Path, undone: &Undone) {
         Undone::Removed => format!("{shown}: removed, as it did not exist before."),
         Undone::EntryRemoved => format!("{shown}: changed since, so only what hob wrote was removed."),
         Undone::Left => {
-            format!("{shown}: changed since, so it was not changed: delete what you do not want.")
+            format!("{shown}: kept, because it has changed since; delete what you do not want.")
         }
     });
 }

@@ -81,7 +81,7 @@ fn decisions_are_recorded_and_exported() {
     assert!(text.contains("call:rate_edge{relevance:"), "{text}");
 
     let refused = project.run(["explore", "export", "../scout-1"]);
-    assert!(refused.stderr.contains(&format!("unknown run `../scout-1`: {scouted}")), "{refused:?}");
+    assert!(refused.stderr.contains(&format!("unknown run `../scout-1`; available: {scouted}")), "{refused:?}");
 }
 
 #[test]

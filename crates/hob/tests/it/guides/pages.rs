@@ -220,7 +220,6 @@ fn start() {
         before: &[("mkdir shop", "cd .."), ("git add hob.toml", "hob init --agent claude")],
         // The page shows what a person sees at a terminal.
         instead: &[("hob inbox", "NO_COLOR=1 script -qec 'hob inbox --take' /dev/null | tr -d '\\r'")],
-        ..Page::default()
     };
     Shell::new(fresh(), "true").follow(&page);
 }

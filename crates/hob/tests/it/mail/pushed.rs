@@ -185,7 +185,7 @@ fn whose_name_was_taken_over_hears_no_more_of_its_mail() {
     }
     let ended = doorbell.wait_with_output().unwrap();
     let said = String::from_utf8_lossy(&ended.stderr).into_owned();
-    assert!(ended.status.code() == Some(1) && said.contains("taken over"), "{said}");
+    assert!(ended.status.code() == Some(4) && said.contains("taken over"), "{said}");
     // The token is bound to the worktree of the old holder.
     let mut again = WebSocket::connect(&http.address, &token);
     assert!(refusal(&mut again, json!({})).contains("belongs to"));

@@ -221,7 +221,7 @@ fn undo_also_removes_what_git_tracks_by_now() {
     git(&["add", "-A"]);
     commit();
     let said = project.run(["init", "--undo"]).ok();
-    says(&said, &["hob.toml: changed since, so it was left alone", ".mcp.json: changed since, so only what hob wrote"]);
+    says(&said, &["hob.toml: kept, because it has changed since", ".mcp.json: changed since, so only what hob wrote"]);
     assert_eq!(std::fs::read_to_string(project.root().join("hob.toml")).unwrap(), config);
     let left = std::fs::read_to_string(project.root().join(".mcp.json")).unwrap();
     assert!(left.contains("ours") && !left.contains("hob"), "{left}");

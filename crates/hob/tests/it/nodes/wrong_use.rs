@@ -160,7 +160,7 @@ fn a_name_that_is_none_is_no_advice() {
     project.write("nodes/.node.md", RATE);
     project.write("nodes/bad.node.md", "---\n\"k\\e[32m\": 1\ndescription: \"d\\e[33m\\u202e\"\n---\nx\n");
     let said = run(&project, "nosuch");
-    assert!(said.stderr.contains("there are bad") && !said.stderr.contains('\u{1b}'), "{said:?}");
+    assert!(said.stderr.contains("available: bad") && !said.stderr.contains('\u{1b}'), "{said:?}");
     let listed = project.run(["node", "list"]).ok();
     let shown = listed.contains("nodes/.node.md is a suffix without a name") && listed.contains(r"`k\x1b[32m`");
     assert!(shown && !listed.contains('\u{1b}'), "{listed}");
