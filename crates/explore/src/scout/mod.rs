@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 pub(crate) use self::pointer::{Evidence, Pointer};
-use self::search::{Found, Search};
+use self::search::{Search, SearchResult};
 use crate::lookups::{Head, Lookups, Names, Unresolved, proof_time};
 use crate::position::Position;
 use crate::prove::{Compiling, Order, Proof};
@@ -167,7 +167,7 @@ pub(crate) async fn impact(
     let (changed_tests, entries): (Vec<Symbol>, Vec<Symbol>) =
         entries.into_iter().partition(|one| changed.is_some() && one.in_test);
     let by_place = entries.iter().map(|entry| (Position::of_symbol(entry), entry.clone()));
-    let found = Found { entries: by_place.collect(), ..Found::default() };
+    let found = SearchResult { entries: by_place.collect(), ..SearchResult::default() };
     let mut search = Search { questions, cx, request: &request, change, lookups, selector, found };
     let budget = request.depth.nodes().saturating_add(entries.len());
     let mut walk = Walk::new(entries.iter().map(Position::of_symbol), budget, MAX_DEPTH);

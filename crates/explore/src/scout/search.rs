@@ -25,12 +25,12 @@ pub(super) struct Search<'a> {
     pub change: Change,
     pub lookups: Lookups,
     pub selector: Selector,
-    pub found: Found,
+    pub found: SearchResult,
 }
 
 /// The definitions and uses of a search.
 #[derive(Default)]
-pub(super) struct Found {
+pub(super) struct SearchResult {
     /// The definitions that change.
     pub entries: BTreeMap<Position, Symbol>,
     /// The known uses.
