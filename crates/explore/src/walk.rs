@@ -171,8 +171,6 @@ fn rank(score: i32, depth: usize) -> i32 {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeMap;
-
     use proptest::prelude::*;
 
     use super::*;
