@@ -2,10 +2,12 @@
 //! files, does not follow links and writes nothing.
 
 use std::collections::BTreeSet;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::Read;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use memchr::memmem::Finder;
@@ -247,6 +249,22 @@ fn each_file_of(
         Entry::Folder(path) => enter(&path),
         Entry::Unreadable(path) => visit(path, Err(Why::Unreadable)),
     });
+}
+
+/// Returns a hash of the paths, sizes and times of all searched files; `None` if the time was too short.
+pub(crate) fn stamp(scope: &Scope) -> Option<u64> {
+    let sum = AtomicU64::new(0);
+    let add = |path: PathBuf, _| {
+        let mut hasher = DefaultHasher::new();
+        let facts = path
+            .symlink_metadata()
+            .map(|one| (one.len(), one.mtime(), one.mtime_nsec(), one.ctime(), one.ctime_nsec()));
+        (path, facts.ok()).hash(&mut hasher);
+        // The files come in any order.
+        sum.fetch_add(hasher.finish(), Ordering::Relaxed);
+    };
+    each_file_of(scope, Files::All, |_| {}, add);
+    (!scope.is_over()).then(|| sum.into_inner())
 }
 
 /// Reads a regular file. Never blocks on a FIFO.

@@ -151,7 +151,7 @@ pub(crate) async fn reading_list(sources: &Sources, cx: &Context, request: Reque
         return Err(none_defined("seed", &unresolved));
     }
     let known = seeds.into_iter().map(|seed| (Position::of_symbol(&seed), (seed, "a seed".to_owned()))).collect();
-    let (names, external) = (KnownDefinitions::default(), BTreeSet::new());
+    let (names, external) = (questions.known_definitions(cx).await?, BTreeSet::new());
     let mut search = Search { questions, cx, request: &request, lookups, selector, known, names, external };
     let mut walk = Walk::new(search.known.keys().cloned(), budget, max_depth);
     while let Some(of) = walk.next_node() {

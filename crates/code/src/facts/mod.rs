@@ -18,7 +18,7 @@ use crate::haskell::ChangeEffect;
 use crate::inquiry::ghc;
 use crate::judgement::{Code, Verdict};
 use crate::line_column::Lines;
-use crate::search::{MAX_PARSED, read, word_starts};
+use crate::search::{MAX_PARSED, read, stamp, word_starts};
 use crate::syntax::{Class, Kind, Language, SCRIPTS, family};
 use crate::test_detection::is_test_file;
 use crate::tools::find_callees::{BodyQuestion, judged_callees};
@@ -291,6 +291,19 @@ impl Questions {
             Ok(MatchFacts { sites, basis: basis(&head) })
         })
         .await
+    }
+
+    /// Returns the definitions that earlier walks over this worktree have looked up. A changed file discards them.
+    ///
+    /// # Errors
+    /// If the worktree cannot be searched.
+    pub async fn known_definitions(&self, cx: &Context) -> Result<KnownDefinitions, ToolError> {
+        let state = searched(self, cx, None, |scope| Ok(stamp(scope).map(|stamp| (scope.root.clone(), stamp)))).await?;
+        let mut known = self.known.lock();
+        if state.is_none() || known.0 != state {
+            *known = (state, KnownDefinitions::default());
+        }
+        Ok(known.1.clone())
     }
 
     /// Returns the types and functions that a definition names. `known` keeps the definitions of names for the questions of one

@@ -13,12 +13,13 @@ mod tidepool;
 mod uses;
 pub(crate) mod verified_uses;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use mcp::tool::{AnyTool, Context, Tool, ToolError, tool};
+use parking_lot::Mutex;
 use project::dashboard::SessionRow;
 use project::{Caller, Role};
 use schemars::JsonSchema;
@@ -27,6 +28,7 @@ use tokio::sync::Semaphore;
 
 use self::verified_uses::JudgedAnswer;
 use crate::answer::Candidates;
+use crate::callees::KnownDefinitions;
 use crate::completeness::Head;
 use crate::definition::Definition;
 use crate::pool::{Options, Pool};
@@ -51,17 +53,20 @@ const AT_ONCE: usize = 2;
 pub struct Questions {
     searches: Semaphore,
     pub(crate) pool: Pool,
+    /// The definitions that the walks over a worktree have looked up, and the worktree's state then.
+    pub(crate) known: Mutex<(Option<(PathBuf, u64)>, KnownDefinitions)>,
 }
 
 impl Questions {
     /// Uses no language servers: all candidates stay unverified.
     pub fn new() -> Arc<Questions> {
-        Arc::new(Questions { searches: Semaphore::new(AT_ONCE), pool: Pool::new(None) })
+        Arc::new(Questions { searches: Semaphore::new(AT_ONCE), pool: Pool::new(None), known: Mutex::default() })
     }
 
     /// Uses language servers, which start on first use.
     pub fn with_judges(options: Options) -> Arc<Questions> {
-        Arc::new(Questions { searches: Semaphore::new(AT_ONCE), pool: Pool::new(Some(options)) })
+        let pool = Pool::new(Some(options));
+        Arc::new(Questions { searches: Semaphore::new(AT_ONCE), pool, known: Mutex::default() })
     }
 
     pub fn servers(&self) -> Vec<Running> {

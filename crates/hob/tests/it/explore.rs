@@ -105,6 +105,12 @@ fn teach_graph_orders_what_a_topic_needs() {
     assert_eq!((names("core"), names("prereqs")), (vec!["total"], vec!["Shape", "area", "Circle", "Square"]));
     assert_eq!(found["core"][0]["symbol"]["docComment"], "Returns the sum of all areas.");
     assert_eq!(found["stopped"], "done");
+    // Definitions that were looked up are kept until a file changes.
+    let geo = project.read("src/geo.ts");
+    project.write("src/geo.ts", &format!("// Shapes.\n{geo}"));
+    let answer = peer.call("teach-graph", json!({"topic": "total area", "seeds": ["total"], "wait_ms": 50_000}));
+    let order = ["src/geo.ts:3", "src/geo.ts:4", "src/geo.ts:5", "src/geo.ts:8", "src/total.ts:4"];
+    assert_eq!(answer.structured["order"], json!(order), "{:#}", answer.structured);
 }
 
 /// Names of the standard library lead out of the project. They do not make a reading list incomplete.
