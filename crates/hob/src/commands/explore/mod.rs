@@ -74,7 +74,9 @@ impl Teach {
         let exit = finish(&result, self.json)?;
         // The list is shown even if the tour cannot be written.
         match &self.tour {
-            Some(file) if exit == Exit::Done => tour::write(&result["structuredContent"], file)?,
+            Some(file) if exit == Exit::Done => {
+                tour::write(&result["structuredContent"], &project.worktree(&current_project::cwd()?), file)?
+            }
             _ => {}
         }
         Ok(exit)
