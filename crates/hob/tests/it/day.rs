@@ -22,10 +22,11 @@ impl Day<'_> {
     /// Waits until both faces have the rows of the status, in every room.
     fn agree(&self, step: &str) {
         for (room, key) in ROOMS {
-            self.screen.press(&[key]);
             let mut last = String::new();
             let agrees = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
                 until("the faces agree", || {
+                    // A key directly after Escape is dropped, so it is pressed again.
+                    self.screen.press(&[key]);
                     let status: Value = serde_json::from_str(&self.project.run(["status", "--json"]).ok()).unwrap();
                     let wanted = expected_rows(&status["rooms"], room);
                     let on_screen = rows_on_screen(&self.screen.text(), room);
