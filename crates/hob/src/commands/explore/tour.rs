@@ -86,9 +86,12 @@ fn step(unit: &Value, root: &Path) -> Step {
 fn anchor(text: &str, line: usize) -> Option<Vec<String>> {
     let all: Vec<&str> = text.lines().map(str::trim).collect();
     let most = MOST_LINES.min(all.len().checked_sub(line)?);
-    let lines = (1..=most).map(|count| &all[line..line + count]);
-    let found = lines.clone().find(|lines| matches(&all, lines) == 1).or_else(|| lines.last())?;
-    Some(found.iter().map(|line| (*line).to_owned()).collect())
+    if most == 0 {
+        return None;
+    }
+    let is_unique = |count: &usize| matches(&all, &all[line..line + count]) == 1;
+    let count = (1..=most).find(is_unique).unwrap_or(most);
+    Some(all[line..line + count].iter().map(|line| (*line).to_owned()).collect())
 }
 
 /// Returns the number of places with these lines.
