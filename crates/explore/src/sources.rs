@@ -40,7 +40,7 @@ impl Sources {
         (self.code)().ok_or_else(|| ToolError::internal("the tools for code are not available"))
     }
 
-    /// Finds who decides in a walk with at most so many calls of a model, and whether that is recorded.
+    /// Returns the selector of a walk, with its limit of calls of a model, and its recorder.
     pub(crate) async fn selector(
         &self,
         cx: &Context,

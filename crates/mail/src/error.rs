@@ -292,7 +292,7 @@ impl Refusal {
             Refusal::Address(_) => {
                 "Write a name, role:X, group:X or everyone; list_agents and groups (action list) show names.".to_owned()
             }
-            // The message already says what is allowed.
+            // The message has the limits.
             Refusal::Argument { .. } => return Vec::new(),
         };
         vec![hint]

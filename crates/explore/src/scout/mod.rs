@@ -249,7 +249,7 @@ pub(crate) async fn impact(
     })
 }
 
-/// Tests by file and name, which is the file if there is no test function: the distance, the line and the language.
+/// Tests by file and name (the file's name outside of a test function), with distance, line and language.
 type Tests = BTreeMap<(String, String), (usize, usize, Language)>;
 
 /// Returns the tests with the commands that run them, the nearest first.

@@ -56,7 +56,7 @@ fn a_variant_of_a_struct_is_named_as_impossible() {
     assert!(found["summary"].as_str().unwrap().ends_with("; struct Circle has no variants"), "{found:#}");
     let found = worktree.result("scout", json!({"query": "What breaks if I add a variant to Shape?"}));
     assert!(!found["summary"].as_str().unwrap().contains("has no variants"), "{found:#}");
-    // The alias of another type is no reason to doubt the answer.
+    // An alias of another type leaves the answer complete.
     let worktree = Worktree::new(&[("a.ts", "export type Name = string;\n")]);
     let found = worktree.result("scout", json!({"query": "What breaks if I add a variant to Name?"}));
     assert_eq!(found["summary"], "add_variant of Name: no uses; type Name has no variants");

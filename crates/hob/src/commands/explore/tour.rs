@@ -82,7 +82,7 @@ fn step(unit: &Value, root: &Path) -> Step {
     }
 }
 
-/// Returns the line and so many after it that no other place in the text has the same.
+/// Returns the lines from this one on that identify the place: the fewest that occur only once in the text.
 fn anchor(text: &str, line: usize) -> Option<Vec<String>> {
     let all: Vec<&str> = text.lines().map(str::trim).collect();
     let most = MOST_LINES.min(all.len().checked_sub(line)?);
