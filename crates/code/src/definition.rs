@@ -247,7 +247,7 @@ pub(crate) fn chosen(
             }
             let near = similar_names(scope, name);
             let next = match (near.is_empty(), besides.is_empty()) {
-                (true, true) if has.is_none() => OUTLINE_ADVICE.to_owned(),
+                (true, true) if has.is_none() => "; outline lists what a file declares".to_owned(),
                 (true, _) => String::new(),
                 (false, _) => format!("; similar names: {}", near.join(", ")),
             };
@@ -302,9 +302,6 @@ pub(crate) fn too_many(question: &Question, known: &[Definition], are_all: bool)
 
 /// The part of an error about a name with too many definitions by which it is recognized.
 pub const AMBIGUOUS: &str = "name one";
-
-/// The end of the reason for a name that is not in the project.
-pub const OUTLINE_ADVICE: &str = "; outline lists what a file declares";
 
 /// The line of an answer about a name that no file declares.
 pub(crate) const NOWHERE: &str = "not defined in this project";

@@ -61,7 +61,7 @@ mod verdict;
 mod verdict_store;
 mod walk;
 
-pub use definition::{AMBIGUOUS, OUTLINE_ADVICE};
+pub use definition::AMBIGUOUS;
 pub use haskell::{ChangeEffect, GhcMessage};
 pub use pool::{Checked, Options, Tried, Trusts, checked, runner_of_code, tries};
 pub use running_servers::Running;
