@@ -132,6 +132,7 @@ fn run(project: Project, starter: Starter, http: Option<SocketAddr>) -> Result<(
     let outcome = runtime.block_on(serve_until_stopped(project, config, journal, lock, starter, http));
     // A blocked thread must not keep the process alive.
     runtime.shutdown_background();
+    ::process::finish_ending();
     outcome
 }
 
@@ -299,6 +300,7 @@ async fn stop_on_signal(daemon: Arc<Daemon>, mut signals: Signals) {
     daemon.begin_stop(format!("it got {}", signals.next().await));
     let second = signals.next().await;
     tracing::warn!(signal = second, "ending at once");
+    ::process::finish_ending();
     process::exit(1);
 }
 

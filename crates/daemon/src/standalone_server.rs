@@ -47,5 +47,6 @@ pub fn standalone(project: &Project, hello: &Hello) -> Result<(), StandaloneErro
     });
     // A thread may still be blocked in a read of stdin.
     runtime.shutdown_background();
+    ::process::finish_ending();
     served
 }

@@ -44,7 +44,7 @@ pub use exit::Exit;
 pub use group::Group;
 pub use mark::unmark;
 pub use nonce::{Nonce, SESSION_VARIABLE};
-pub use procfs::Member;
+pub use procfs::{Member, finish_ending};
 pub use rustix::process::Signal;
 pub use spec::{ExtraPipe, GIVEN_MAX, GIVEN_PATH, Guard, NICEST, SpawnError, Spec, Window};
 pub use termination::{EndReport, Ladder, Rung};

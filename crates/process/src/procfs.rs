@@ -4,7 +4,7 @@
 //! identifies a whole session; [`Identity::members`] finds everything that belongs to it, including escaped
 //! descendants.
 
-use parking_lot::Mutex;
+use parking_lot::{Mutex, RwLock};
 use std::collections::{HashMap, HashSet};
 use std::io;
 use std::os::fd::AsFd;
@@ -15,6 +15,16 @@ use rustix::process::Signal;
 
 use crate::mark::Mark;
 use crate::nonce::Nonce;
+
+/// Read while a session is being ended; written before this process exits.
+static ENDING: RwLock<()> = parking_lot::const_rwlock(());
+
+/// Waits, for at most five seconds, until no session is being ended, and makes later attempts block. For a process that is
+/// about to exit: [`Identity::end`] stops processes before it kills them, and an exit between the two would leave them
+/// stopped.
+pub fn finish_ending() {
+    std::mem::forget(ENDING.try_write_for(Duration::from_secs(5)));
+}
 
 /// One process of a session.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -128,6 +138,7 @@ impl Identity {
         const BETWEEN: Duration = Duration::from_millis(25);
         /// No program takes longer than this to begin.
         const UNDECIDED: Duration = Duration::from_secs(1);
+        let _ending = ENDING.read();
         let began = Instant::now();
         let mut signalled = ProcessSet::new();
         let mut clean = 0;

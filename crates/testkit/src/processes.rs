@@ -11,6 +11,10 @@ pub struct Process {
     pub pid: i32,
     /// The parent's id.
     pub parent: i32,
+    /// The state's letter, as in `/proc/PID/stat`: `S` sleeps, `T` is stopped, `D` waits for a disk.
+    pub state: char,
+    /// The kernel function in which it waits, if the kernel tells.
+    pub waits_in: String,
     /// The command line, arguments separated by spaces.
     pub command: String,
 }
@@ -35,7 +39,8 @@ fn read(pid: i32, text: &str) -> Option<Process> {
     let (state, parent) = state(pid)?;
     let command = fs::read(dir.join("cmdline")).ok()?;
     let command = String::from_utf8_lossy(&command).trim_end_matches('\0').replace('\0', " ");
-    (state != 'Z' && state != 'X').then_some(Process { pid, parent, command })
+    let waits_in = fs::read_to_string(dir.join("wchan")).unwrap_or_default();
+    (state != 'Z' && state != 'X').then_some(Process { pid, parent, state, waits_in, command })
 }
 
 /// Returns the state letter and the parent (`/proc/PID/stat`, proc(5)). The name before them may contain anything, even

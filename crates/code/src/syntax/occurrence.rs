@@ -336,8 +336,8 @@ mod tests {
     fn a_file_whose_names_take_long_each_is_given_up() {
         let text = format!("x = \"\"\"{}\"\"\"\n", "area\n".repeat(400_000));
         let starts: Vec<usize> = memchr::memmem::find_iter(text.as_bytes(), "area").collect();
-        let until = Instant::now() + Duration::from_secs(2);
+        let until = Instant::now() + Duration::from_millis(100);
         assert!(occurrences(Language::Python, text.as_bytes(), "area", &starts, until).is_none());
-        assert!(until.elapsed() < Duration::from_secs(10), "{:?}", until.elapsed());
+        assert!(until.elapsed() < Duration::from_secs(5), "{:?}", until.elapsed());
     }
 }

@@ -168,6 +168,8 @@ fn the_terminal_is_whole_however_it_ends() {
     screen.press(&["Enter"]);
     screen.until(LIST);
     screen.press(&["q"]);
+    // The shell's own screen is back: hob top takes no more keys.
+    screen.until("grep -c -x");
     screen.type_text("echo $((40 + 2))");
     screen.press(&["Enter"]);
     let text = screen.until("42");
