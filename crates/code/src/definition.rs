@@ -217,8 +217,10 @@ pub(crate) fn chosen(
     };
     let (mut meant, others): (Vec<Definition>, Vec<Definition>) = all.into_iter().partition(is_meant);
     // A type and its constructor may be on the same line.
-    if question.at.is_some_and(|at| meant.iter().any(|one| one.at == at)) {
-        meant.retain(|one| question.at == Some(one.at));
+    let is_there =
+        |one: &Definition| question.at.as_ref().is_some_and(|(path, at)| (&*one.path, one.at) == (path, *at));
+    if meant.iter().any(is_there) {
+        meant.retain(is_there);
     }
     // `geo::area` means the function of the module. Without such a function, methods of types in the module count.
     if meant.iter().any(|one| is_directly_inside(question, one)) {

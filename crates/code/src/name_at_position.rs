@@ -103,18 +103,19 @@ fn declared_at(scope: &Scope, question: Question, line: usize) -> Result<Questio
     let language =
         Language::detect(&path, &text).ok_or_else(|| NoAnswer(format!("{file} is not in a supported language")))?;
     let lines = Lines::new(&text);
-    let question = Question { place: Some(path), ..question };
+    let question = Question { place: Some(path.clone()), ..question };
     let all = declarations(language, &text, scope.until).unwrap_or_default();
     if let Some((at, name)) = question.column.and_then(|column| name_at(scope, language, &text, line, column)) {
+        let question = Question { name, at: Some((path, at)), ..question };
         let mut open: Vec<&Declaration> = all.iter().collect();
         while let Some(one) = open.pop() {
             if one.at == at && one.kind != Kind::Impl {
-                return Ok(Question { name, at: Some(at), ..question });
+                return Ok(question);
             }
             open.extend(&one.members);
         }
         // A name that is used here may be declared in any file.
-        return Ok(Question { name, file: None, place: None, line: None, ..question });
+        return Ok(Question { file: None, place: None, line: None, ..question });
     }
     let mut open: VecDeque<_> = all.into_iter().collect();
     let mut best: Option<(usize, String)> = None;

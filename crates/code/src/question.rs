@@ -17,8 +17,8 @@ pub(crate) struct Question {
     pub line: Option<usize>,
     /// The column in characters, counted from 1.
     pub column: Option<usize>,
-    /// The start of the declared name at the column.
-    pub at: Option<usize>,
+    /// The file and the start of the name at the column, which prefers the definition that is there.
+    pub at: Option<(PathBuf, usize)>,
     /// The qualifiers, outermost first.
     pub qualifiers: Vec<String>,
     /// The name; empty if the question gives a line instead.

@@ -3,8 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::RangeInclusive;
 
-use code::facts::{Certainty, KnownDefinitions, Need, Symbol};
+use code::facts::{Certainty, KnownDefinitions, Need, NeedKind, Symbol};
 use code::tools::Questions;
+use code::{Kind, Language};
 use mcp::tool::{Context, ToolError};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -74,6 +75,8 @@ pub(crate) struct ReadingList {
     pub unresolved: Vec<Unresolved>,
     /// The best definitions that the budget left out.
     pub next: Vec<NextDefinition>,
+    /// The number of definitions that were found and left out.
+    pub left_out: usize,
     pub stopped: Stopped,
     #[serde(flatten)]
     pub selected: DecisionReport,
@@ -126,6 +129,8 @@ const BUDGET: i64 = 20;
 const BUDGETS: RangeInclusive<i64> = 1..=200;
 const DEPTH: i64 = 5;
 const DEPTHS: RangeInclusive<i64> = 0..=20;
+/// The maximum number of lines of a type that is read with its methods, which are no units of their own then.
+const SHORT: usize = 60;
 /// The maximum number of definitions and names that a list adds to its units.
 const MOST_NEXT: usize = 10;
 const MOST_EXTERNAL: usize = 50;
@@ -150,7 +155,10 @@ pub(crate) async fn reading_list(sources: &Sources, cx: &Context, request: Reque
     if seeds.is_empty() {
         return Err(none_defined("seed", &unresolved));
     }
-    let known = seeds.into_iter().map(|seed| (Position::of_symbol(&seed), (seed, "a seed".to_owned()))).collect();
+    let known = worth_reading(seeds)
+        .into_iter()
+        .map(|seed| (Position::of_symbol(&seed), (seed, "a seed".to_owned())))
+        .collect();
     let (names, external) = (questions.known_definitions(cx).await?, BTreeSet::new());
     let mut search = Search { questions, cx, request: &request, lookups, selector, known, names, external };
     let mut walk = Walk::new(search.known.keys().cloned(), budget, max_depth);
@@ -161,9 +169,19 @@ pub(crate) async fn reading_list(sources: &Sources, cx: &Context, request: Reque
     let stopped = walk.stopped;
     search.lookups.doubt_if_late(stopped);
     let Search { known, lookups, external, selector, .. } = search;
-    let mut places: Vec<(usize, &Position)> = walk.visited.iter().map(|place| (walk.depth(place), place)).collect();
+    let is_in = |one: &Symbol, (other, _): &(Symbol, String)| {
+        let (start, end) = other.lines;
+        let is_short = other.kind.is_type() && end - start < SHORT && one.file == other.file;
+        is_short && one.lines != other.lines && start <= one.lines.0 && one.lines.1 <= end
+    };
+    let is_unit = |place: &&Position| {
+        let others = || walk.visited.iter().filter_map(|other| known.get(other));
+        known.get(place).is_some_and(|(one, _)| !others().any(|other| is_in(one, other)))
+    };
+    let units = walk.visited.iter().filter(is_unit);
+    let mut places: Vec<(usize, &Position)> = units.map(|place| (walk.depth(place), place)).collect();
     places.sort();
-    let order = walk.dependencies_first();
+    let order: Vec<Position> = walk.dependencies_first().into_iter().filter(|place| is_unit(&place)).collect();
     let next = |(symbol, _): &(Symbol, String)| NextDefinition {
         name: symbol.label.clone(),
         file: symbol.file.clone(),
@@ -184,6 +202,7 @@ pub(crate) async fn reading_list(sources: &Sources, cx: &Context, request: Reque
         order: order.iter().map(Position::location).collect(),
         external: external.into_iter().take(MOST_EXTERNAL).collect(),
         unresolved,
+        left_out: walk.left().count(),
         next: walk.left().take(MOST_NEXT).filter_map(|place| known.get(place)).map(next).collect(),
         stopped,
         selected: selector.finish().await?,
@@ -201,15 +220,36 @@ fn within(value: i64, range: RangeInclusive<i64>, argument: &str) -> Result<usiz
 impl UnitSymbol {
     fn new(symbol: Symbol) -> UnitSymbol {
         let (start_line, end_line) = symbol.lines;
+        let is_known = !symbol.signature.is_empty();
         UnitSymbol {
             name: symbol.label,
             kind: symbol.kind.word(),
             location: DeclarationLines { file: symbol.file, line: symbol.line, start_line, end_line },
-            signature: symbol.signature,
+            signature: if is_known { symbol.signature } else { symbol.text.trim().to_owned() },
             doc_comment: symbol.doc,
             text: symbol.text,
         }
     }
+}
+
+/// Returns the seeds that are worth reading: no overloads that only declare another one's types, no JavaScript and no type
+/// declarations that TypeScript was compiled to, and neither fields nor tests with the name of another definition.
+fn worth_reading(mut seeds: Vec<Symbol>) -> Vec<Symbol> {
+    let all = seeds.clone();
+    let is_script = |one: &Symbol| matches!(one.language, Language::JavaScript | Language::TypeScript | Language::Tsx);
+    let is_overload = |one: &Symbol| {
+        let is_later = |other: &Symbol| (&other.file, &other.label) == (&one.file, &one.label) && other.line > one.line;
+        (is_script(one) || one.signature.contains("overload")) && all.iter().any(is_later)
+    };
+    let is_source =
+        |one: &Symbol| is_script(one) && one.language != Language::JavaScript && !one.file.ends_with(".d.ts");
+    let is_compiled = |one: &Symbol| {
+        is_script(one) && !is_source(one) && all.iter().any(|other| is_source(other) && other.label == one.label)
+    };
+    let is_minor = |one: &Symbol| one.in_test || one.kind == Kind::Field;
+    let is_beside = |one: &Symbol| all.iter().any(|other| other.name == one.name && !is_minor(other));
+    seeds.retain(|one| !is_overload(one) && !is_compiled(one) && !(is_minor(one) && is_beside(one)));
+    seeds
 }
 
 /// The state of a search.
@@ -230,17 +270,23 @@ impl Search<'_> {
     /// Returns the definitions that one needs; `None` if they were not found in time.
     async fn neighbours(&mut self, node: &Position, depth: usize) -> Result<Option<Vec<Edge<Position>>>, ToolError> {
         let Some((symbol, _)) = self.known.get(node).cloned() else { return Ok(Some(Vec::new())) };
-        let needs = self.questions.needs(self.cx, &symbol, &self.names, self.lookups.wait_ms());
+        let needs = self.questions.needs(self.cx, &symbol, depth == 0, &self.names, self.lookups.wait_ms());
         let Some(found) = self.lookups.facts(&symbol, needs).await? else { return Ok(None) };
         self.lookups.add(found.basis);
         self.external.extend(found.external);
         let follow = &self.request.follow;
         let is_followed = |need: &Need| {
-            let names = if need.is_type { FollowedNames::Types } else { FollowedNames::Calls };
+            let names = match need.kind {
+                NeedKind::Type | NeedKind::Container => FollowedNames::Types,
+                NeedKind::Call | NeedKind::Override(_) => FollowedNames::Calls,
+            };
             follow.is_empty() || follow.contains(&names)
         };
         let to = |need: &Need| Position::of_symbol(&need.symbol);
-        let needs: Vec<Need> = found.needs.into_iter().filter(|need| is_followed(need) && to(need) != *node).collect();
+        let mut needs: Vec<Need> = found.needs;
+        needs.retain(|need| is_followed(need) && to(need) != *node && (symbol.in_test || !need.symbol.in_test));
+        // A base class is read first, and types before functions.
+        needs.sort_by_key(|need| relation(&symbol, need));
         let selection = selection(&self.request.topic, &symbol, depth, &needs);
         let mut verdict = None;
         if self.selector.room() > 0 && !needs.is_empty() {
@@ -249,7 +295,8 @@ impl Search<'_> {
         }
         let mut edges = Vec::new();
         for (need, score) in needs.into_iter().zip(selection.scores(verdict.as_ref())) {
-            edges.push(Edge { to: to(&need), score });
+            let is_needed = !matches!(need.kind, NeedKind::Override(_));
+            edges.push(Edge { to: to(&need), score, is_needed });
             let why = reason(&symbol, &need);
             self.known.entry(to(&need)).or_insert((need.symbol, why));
         }
@@ -284,14 +331,14 @@ fn selection(topic: &str, from: &Symbol, depth: usize, needs: &[Need]) -> Select
 }
 
 fn relation(from: &Symbol, need: &Need) -> Relation {
-    if !need.is_type {
-        Relation::Call
-    } else if from.kind.is_type() {
-        Relation::Field
-    } else if is_in_signature(from, need) {
-        Relation::Signature
-    } else {
-        Relation::Body
+    match need.kind {
+        NeedKind::Call => Relation::Call,
+        NeedKind::Container => Relation::Container,
+        NeedKind::Override(_) => Relation::Override,
+        NeedKind::Type if from.kind.is_type() && is_in_signature(from, need) => Relation::Base,
+        NeedKind::Type if from.kind.is_type() => Relation::Field,
+        NeedKind::Type if is_in_signature(from, need) => Relation::Signature,
+        NeedKind::Type => Relation::Body,
     }
 }
 
@@ -301,11 +348,15 @@ fn is_in_signature(from: &Symbol, need: &Need) -> bool {
 }
 
 fn reason(from: &Symbol, need: &Need) -> String {
-    let what = match relation(from, need) {
-        Relation::Call => "called by",
-        Relation::Field => "a type in",
-        Relation::Signature => "in the signature of",
-        Relation::Body => "a type in the body of",
+    let what = match (relation(from, need), need.kind) {
+        (_, NeedKind::Override(1)) => return format!("overrides {}", from.label),
+        (_, NeedKind::Override(count)) => return format!("overrides {}, as {} others do", from.label, count - 1),
+        (Relation::Container, _) => return format!("the type of {}", from.label),
+        (Relation::Base, _) => "in the head of",
+        (Relation::Field, _) => "a type in",
+        (Relation::Signature, _) => "in the signature of",
+        (Relation::Body, _) => "a type in the body of",
+        _ => "called by",
     };
     let doubt = if need.certainty == Certainty::Verified { "" } else { ", by syntax only" };
     format!("{what} {} ({}:{}{doubt})", from.label, from.file, need.line)

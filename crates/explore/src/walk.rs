@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 /// The score that each step away from the entry points costs.
-const STEP: i32 = 3;
+const STEP: i32 = 4;
 
 /// A way to a node.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -16,6 +16,8 @@ pub(crate) struct Edge<K> {
     pub to: K,
     /// The score that it gives the node; `None` for a node that was dropped: this way alone does not lead to a visit.
     pub score: Option<i32>,
+    /// True if the node is read before the one that leads to it.
+    pub is_needed: bool,
 }
 
 /// Why a walk ended.
@@ -51,7 +53,7 @@ struct Node<K> {
     is_visited: bool,
     /// True if its neighbours were asked for.
     is_expanded: bool,
-    next: Vec<K>,
+    next: Vec<(K, bool)>,
 }
 
 impl<K: Ord + Clone> Walk<K> {
@@ -94,7 +96,7 @@ impl<K: Ord + Clone> Walk<K> {
         };
         let depth = self.depth(of) + 1;
         if let Some(node) = self.nodes.get_mut(of) {
-            node.next = edges.iter().map(|edge| edge.to.clone()).collect();
+            node.next = edges.iter().map(|edge| (edge.to.clone(), edge.is_needed)).collect();
         }
         for edge in edges {
             self.reach(edge.to, depth, edge.score);
@@ -125,7 +127,7 @@ impl<K: Ord + Clone> Walk<K> {
             node.depth = node.depth.min(depth);
             let after = (Reverse(rank(node.score, node.depth)), to);
             if is_shorter {
-                open.extend(node.next.iter().map(|next| (next.clone(), depth + 1, None)));
+                open.extend(node.next.iter().map(|(next, _)| (next.clone(), depth + 1, None)));
             }
             // A node at the maximum depth was visited without its neighbours. A shorter way leads to them.
             if !node.is_visited || !node.is_expanded && node.depth < self.max_depth {
@@ -149,7 +151,7 @@ impl<K: Ord + Clone> Walk<K> {
         self.frontier.iter().map(|(_, node)| node).filter(|node| !self.is_visited(node))
     }
 
-    /// Returns the visited nodes in an order in which each one follows the nodes that it leads to. A cycle is cut where
+    /// Returns the visited nodes in an order in which each one follows the nodes that it needs. A cycle is cut where
     /// the walk entered it.
     pub(crate) fn dependencies_first(&self) -> Vec<K> {
         let (mut order, mut seen) = (Vec::new(), BTreeSet::new());
@@ -160,7 +162,8 @@ impl<K: Ord + Clone> Walk<K> {
     /// Adds a node after those behind it. The depth of the recursion is at most the budget of the walk.
     fn add_dependencies<'a>(&'a self, node: &'a K, order: &mut Vec<K>, seen: &mut BTreeSet<&'a K>) {
         let Some(state) = self.nodes.get(node).filter(|state| state.is_visited && seen.insert(node)) else { return };
-        state.next.iter().for_each(|next| self.add_dependencies(next, order, seen));
+        let needed = state.next.iter().filter(|(_, is_needed)| *is_needed);
+        needed.for_each(|(next, _)| self.add_dependencies(next, order, seen));
         order.push(node.clone());
     }
 }
@@ -178,6 +181,10 @@ mod tests {
     /// A graph: the neighbours of each node with their scores.
     type Graph<K> = BTreeMap<K, Vec<(K, i32)>>;
 
+    fn edge<K>(to: K, score: Option<i32>) -> Edge<K> {
+        Edge { to, score, is_needed: true }
+    }
+
     /// Walks from a node. The driver adds the neighbours from first to last, or the other way around.
     fn walked<K: Ord + Copy>(
         graph: &Graph<K>,
@@ -188,7 +195,7 @@ mod tests {
         let mut walk = Walk::new([entry], budget, depth);
         while let Some(node) = walk.next_node() {
             let all = graph.get(&node).into_iter().flatten();
-            let mut edges: Vec<Edge<K>> = all.map(|(to, score)| Edge { to: *to, score: Some(*score) }).collect();
+            let mut edges: Vec<Edge<K>> = all.map(|(to, score)| edge(*to, Some(*score))).collect();
             if is_reversed {
                 edges.reverse();
             }
@@ -212,10 +219,10 @@ mod tests {
     fn a_dropped_node_is_not_visited_and_stays_a_dependency() {
         let mut walk = Walk::new(["a"], 9, 9);
         assert_eq!(walk.next_node(), Some("a"));
-        walk.add(&"a", Some(vec![Edge { to: "b", score: None }, Edge { to: "c", score: Some(1) }]));
+        walk.add(&"a", Some(vec![edge("b", None), edge("c", Some(1))]));
         assert_eq!(walk.next_node(), Some("c"));
         // Another way leads to it.
-        walk.add(&"c", Some(vec![Edge { to: "b", score: Some(1) }]));
+        walk.add(&"c", Some(vec![edge("b", Some(1))]));
         assert_eq!(walk.next_node(), Some("b"));
         assert_eq!(walk.dependencies_first(), ["b", "c", "a"]);
         // A late walk keeps its nodes.

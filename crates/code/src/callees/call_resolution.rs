@@ -94,9 +94,14 @@ fn resolve(callee: &Callee, targets: &[Target], language: Language) -> Resolutio
     if declared.iter().any(is_candidate) {
         declared.retain(is_candidate);
     }
-    // Overloads count as one, except in C++, where each has a body.
-    let is_same = |next: &Definition, one: &Definition| (&next.path, &next.label) == (&one.path, &one.label);
-    declared.dedup_by(|next, one| is_same(next, one) && one.language != Language::Cpp);
+    // Overloads count as one, except in C++, where each has a body. The last one has it elsewhere.
+    declared.dedup_by(|next, one| {
+        let is_same = (&next.path, &next.label) == (&one.path, &one.label) && one.language != Language::Cpp;
+        if is_same {
+            std::mem::swap(next, one);
+        }
+        is_same
+    });
     let is_function =
         |one: &Definition| matches!(one.kind, Kind::Function | Kind::Method | Kind::Macro | Kind::Class | Kind::Struct);
     let makes_data = matches!(language, Language::Rust | Language::Haskell | Language::Go | Language::C);

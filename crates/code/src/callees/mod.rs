@@ -17,8 +17,8 @@ use crate::judgement::{Code, Verdict};
 use crate::line_column::Lines;
 use crate::search::{Hit, NoAnswer, Scope, Skipped, Why, read, search_by};
 use crate::syntax::{
-    C_AND_CPP, Class, Kind, Language, Occurrence, SCRIPTS, bare_name, family, has_bound_methods, is_word, last_word,
-    occurrences_within, parsed_at, word_ranges,
+    C_AND_CPP, Class, Declaration, Kind, Language, Occurrence, SCRIPTS, bare_name, declarations, family,
+    has_bound_methods, is_word, last_word, occurrences_within, parsed_at, word_ranges,
 };
 
 pub(crate) use call_resolution::judge;
@@ -114,7 +114,7 @@ pub struct KnownDefinitions(Arc<Mutex<BTreeMap<String, Vec<Definition>>>>);
 
 impl KnownDefinitions {
     /// Returns all definitions of some names, and searches only those that are not known.
-    fn declared(
+    pub(crate) fn declared(
         &self,
         scope: &Scope,
         names: &HashSet<&[u8]>,
@@ -133,11 +133,22 @@ impl KnownDefinitions {
     }
 }
 
-/// Returns the callees of a name's definitions, and the types that these name if `with_types`.
+/// The names that are wanted of a body.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Wanted {
+    /// Those that are called or passed on.
+    Calls,
+    /// Types too.
+    All,
+    /// Types too, but of a class only those outside of its methods. Its constructor counts as outside.
+    Shape,
+}
+
+/// Returns the callees of a name's definitions.
 pub(crate) fn callees(
     scope: &Scope,
     asked: &str,
-    with_types: bool,
+    wanted: Wanted,
     known: Option<&KnownDefinitions>,
 ) -> Result<Callees, NoAnswer> {
     let found = define(scope, asked)?;
@@ -161,7 +172,13 @@ pub(crate) fn callees(
         if !lines.is_empty() {
             skipped.push(Skipped { lines, ..Skipped::new(body.path.to_path_buf(), Why::Unread, 0) });
         }
-        called.extend(calls(body, &text, &parsed.all, with_types));
+        let methods = match wanted {
+            Wanted::Shape if body.kind.is_type() => methods(body, &text, scope),
+            _ => Vec::new(),
+        };
+        let is_inside = |site: &CallSite| methods.iter().any(|bytes| bytes.contains(&site.at));
+        let calls = calls(body, &text, &parsed.all, wanted != Wanted::Calls);
+        called.extend(calls.into_iter().filter(|(_, site)| !is_inside(site)));
         texts.insert(body.path.clone(), text.into());
     }
     let names: HashSet<&[u8]> = called.iter().map(|(called, _)| called.name.as_bytes()).collect();
@@ -201,6 +218,20 @@ pub(crate) fn callees(
     let functions = functions(declared.values().flatten());
     callees.iter_mut().for_each(|one| tell_functions(&mut one.definitions, &functions));
     Ok(Callees { definitions: found.definitions, callees, functions, refuted: 0, files, skipped, texts })
+}
+
+/// Returns the ranges of the methods of a class, except its constructor.
+fn methods(class: &Definition, text: &[u8], scope: &Scope) -> Vec<Range<usize>> {
+    let mut open = declarations(class.language, text, scope.until).unwrap_or_default();
+    while let Some(one) = open.pop() {
+        if one.at == class.at {
+            let is_method =
+                |one: &Declaration| one.kind == Kind::Method && !matches!(&*one.name, "__init__" | "constructor");
+            return one.members.into_iter().filter(is_method).map(|one| one.bytes).collect();
+        }
+        open.extend(one.members);
+    }
+    Vec::new()
 }
 
 /// Adds a callee, or adds its sites to an equal one.

@@ -13,6 +13,7 @@ use parking_lot::Mutex;
 use self::symbols::Declared;
 use crate::answer::{LineOptions, Site, Texts, define};
 pub use crate::callees::KnownDefinitions;
+use crate::callees::Wanted;
 use crate::completeness::Head;
 use crate::haskell::ChangeEffect;
 use crate::inquiry::ghc;
@@ -145,11 +146,21 @@ pub struct MatchFacts {
 #[derive(Debug, Clone)]
 pub struct Need {
     pub symbol: Symbol,
-    /// True for a type, false for a function.
-    pub is_type: bool,
+    pub kind: NeedKind,
     pub certainty: Certainty,
     /// The line of the first place that names it.
     pub line: usize,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NeedKind {
+    Type,
+    /// A function that it calls or passes on.
+    Call,
+    /// The type of which it is a method.
+    Container,
+    /// A method that overrides it, one of this many. Only a few are given.
+    Override(usize),
 }
 
 /// The names in a definition.
@@ -172,6 +183,8 @@ pub struct MentionLine {
 const MOST_TEXTS: usize = 5000;
 /// The maximum number of definitions that one need may have.
 const MOST_DEFINITIONS: usize = 4;
+/// The maximum number of overriding methods that are given.
+const MOST_OVERRIDERS: usize = 3;
 
 impl Questions {
     /// Checks that a file or folder to search exists.
@@ -306,8 +319,8 @@ impl Questions {
         Ok(known.1.clone())
     }
 
-    /// Returns the types and functions that a definition names. `known` keeps the definitions of names for the questions of one
-    /// walk.
+    /// Returns the types and functions that a definition names, the type of a method, and the methods that override it. Of a class, only names outside
+    /// of its methods count, unless the whole is wanted. `known` keeps the definitions of names for the questions of one walk.
     ///
     /// # Errors
     /// If the definition no longer exists.
@@ -315,11 +328,13 @@ impl Questions {
         &self,
         cx: &Context,
         symbol: &Symbol,
+        is_whole: bool,
         known: &KnownDefinitions,
         wait_ms: u64,
     ) -> Result<NeedFacts, ToolError> {
-        let name = symbol.question();
-        let asked = BodyQuestion { name: &name, with_types: true, known: Some(known.clone()), wait_ms: Some(wait_ms) };
+        let (name, wanted) = (symbol.question(), if is_whole { Wanted::All } else { Wanted::Shape });
+        let asked = BodyQuestion { name: &name, wanted, known: Some(known.clone()), wait_ms: Some(wait_ms) };
+        let (symbol, known) = (symbol.clone(), known.clone());
         let (_, found, judged) = judged_callees(self, cx, &asked).await?;
         // A name that the project does not define leads nowhere, so its verdict says nothing about the needs.
         let verdicts = found.callees.iter().filter(|one| !one.is_external()).map(|one| one.verdict);
@@ -338,12 +353,22 @@ impl Questions {
                 for definition in one.definitions.iter().filter(|one| !one.is_outside()) {
                     needs.extend(files.symbol(definition).map(|symbol| Need {
                         symbol,
-                        is_type: one.is_type,
+                        kind: if one.is_type { NeedKind::Type } else { NeedKind::Call },
                         certainty: certainty(one.verdict),
                         line: one.sites.first().map_or(0, |site| site.line),
                     }));
                 }
             }
+            let by_syntax = |kind: NeedKind, symbol: Symbol| Need {
+                line: symbol.line,
+                symbol,
+                kind,
+                certainty: Certainty::Possible,
+            };
+            needs.extend(files.container(&symbol, &known).map(|one| by_syntax(NeedKind::Container, one)));
+            let overriders = files.overriders(&symbol, &known);
+            let kind = NeedKind::Override(overriders.len());
+            needs.extend(overriders.into_iter().take(MOST_OVERRIDERS).map(|one| by_syntax(kind, one)));
             external.sort();
             Ok(NeedFacts { needs, external, basis: basis(&head) })
         })

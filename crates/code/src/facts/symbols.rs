@@ -1,14 +1,14 @@
 //! The declarations of files as symbols: the symbol of a definition, and the one around a place.
 
 use std::cell::RefCell;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 
 use memchr::memmem::find;
 
-use super::Symbol;
+use super::{KnownDefinitions, Symbol};
 use crate::answer::Texts;
 use crate::definition::Definition;
 use crate::line_column::Lines;
@@ -93,6 +93,66 @@ impl<'a> Declared<'a> {
         Some(symbol)
     }
 
+    /// Returns the type of a method. Of several ones with its name, that in the file of the method is meant.
+    pub(super) fn container(&mut self, method: &Symbol, known: &KnownDefinitions) -> Option<Symbol> {
+        let mut all = self.of_name(container_name(method)?, method, known);
+        all.retain(|one| one.kind.is_type());
+        let own = all.iter().position(|one| display_path(&one.path) == method.file);
+        let one = match (own, &all[..]) {
+            (Some(at), _) => &all[at],
+            (None, [one]) => one,
+            _ => return None,
+        };
+        self.symbol(one)
+    }
+
+    /// Returns the definitions of a name in the language of a symbol.
+    fn of_name(&self, name: &str, symbol: &Symbol, known: &KnownDefinitions) -> Vec<Definition> {
+        let (mut all, ..) = known.declared(self.scope, &HashSet::from([name.as_bytes()]));
+        let mut all = all.remove(name).unwrap_or_default();
+        all.retain(|one| one.language == symbol.language);
+        all
+    }
+
+    /// Returns the methods that override one, directly or not, as the heads of their classes tell.
+    pub(super) fn overriders(&mut self, symbol: &Symbol, known: &KnownDefinitions) -> Vec<Symbol> {
+        let Some(class) = container_name(symbol).filter(|_| !symbol.name.starts_with("__")) else {
+            return Vec::new();
+        };
+        let mut open = self.of_name(&symbol.name, symbol, known);
+        open.retain(|one| one.kind == Kind::Method);
+        let (mut classes, mut found) = (vec![class.to_owned()], Vec::new());
+        let mut count = 0;
+        while count < classes.len() {
+            count = classes.len();
+            open.retain(|one| {
+                let Some((name, is_derived)) = self.class_of(one, &classes) else { return false };
+                if is_derived {
+                    classes.push(name);
+                    found.extend(self.symbol(one).filter(|one| !one.in_test));
+                }
+                !is_derived
+            });
+        }
+        found
+    }
+
+    /// Returns the class around a method, and whether its head names one of some classes.
+    fn class_of(&mut self, method: &Definition, bases: &[String]) -> Option<(String, bool)> {
+        let file = self.file(&method.path)?;
+        let [.., class, _] = chain(&file.all, &|one| one.at == method.at)[..] else { return None };
+        let is_derived = match &method.of_trait {
+            Some(of) => of.is_impl && bases[0] == of.name,
+            None if file.language == Language::Rust => false,
+            None => {
+                let is_of_name = |c: char| c.is_alphanumeric() || c == '_';
+                let words = class.signature.split(|c| !is_of_name(c));
+                bases.iter().any(|base| *base != class.name && words.clone().any(|word| word == base))
+            }
+        };
+        Some((class.name.clone(), is_derived))
+    }
+
     pub(super) fn around_line(&mut self, path: Arc<Path>, line: usize) -> Option<Symbol> {
         let file = self.file(&path)?;
         let lines = Lines::new(&file.text);
@@ -162,6 +222,12 @@ fn has_test_attribute(text: &[u8], one: &Declaration) -> bool {
     });
     has_mark(text.get(one.bytes.start..one.at).unwrap_or_default())
         || above.into_iter().any(|(_, line)| is_attribute(line) && has_mark(line))
+}
+
+/// Returns the name of the type of a method.
+fn container_name(method: &Symbol) -> Option<&str> {
+    let mut parts = method.label.rsplit([':', '.']).filter(|part| !part.is_empty());
+    parts.nth(1).filter(|_| method.kind == Kind::Method)
 }
 
 fn last_part(label: &str) -> String {

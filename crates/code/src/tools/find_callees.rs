@@ -11,7 +11,7 @@ use serde_json::json;
 use super::uses::reasons_with_advice;
 use super::verified_uses::{check_texts, due};
 use super::{DefinitionOut, Questions, display_path, searched};
-use crate::callees::{Callee, Callees, KnownDefinitions, callees, judge};
+use crate::callees::{Callee, Callees, KnownDefinitions, Wanted, callees, judge};
 use crate::completeness::Head;
 use crate::judgement::{Judgement, Verdict, is_zero};
 use crate::search::Scope;
@@ -99,7 +99,7 @@ impl Tool for FindCallees {
 
     async fn call(&self, cx: Context, args: Args) -> Result<Output, ToolError> {
         let since = Instant::now();
-        let asked = BodyQuestion { name: &args.name, with_types: false, known: None, wait_ms: args.wait_ms };
+        let asked = BodyQuestion { name: &args.name, wanted: Wanted::Calls, known: None, wait_ms: args.wait_ms };
         let (scope, found, judged) = judged_callees(&self.0, &cx, &asked).await?;
         Ok(output(&args, &scope, &found, &judged, since))
     }
@@ -116,8 +116,7 @@ impl Tool for FindCallees {
 
 pub(crate) struct BodyQuestion<'a> {
     pub name: &'a str,
-    /// True if the types that it names are included.
-    pub with_types: bool,
+    pub wanted: Wanted,
     /// The definitions that are known from earlier questions.
     pub known: Option<KnownDefinitions>,
     pub wait_ms: Option<u64>,
@@ -130,8 +129,8 @@ pub(crate) async fn judged_callees(
     asked: &BodyQuestion<'_>,
 ) -> Result<(Scope, Callees, Judgement), ToolError> {
     let until = due(cx, asked.wait_ms, Instant::now());
-    let (name, with_types, known) = (asked.name.to_owned(), asked.with_types, asked.known.clone());
-    let search = move |scope: &Scope| Ok((scope.clone(), callees(scope, &name, with_types, known.as_ref())?));
+    let (name, wanted, known) = (asked.name.to_owned(), asked.wanted, asked.known.clone());
+    let search = move |scope: &Scope| Ok((scope.clone(), callees(scope, &name, wanted, known.as_ref())?));
     let (scope, mut found) = searched(questions, cx, None, search).await?;
     let call = Call { pool: &questions.pool, cx, scope: &scope, until };
     let (mut judged, texts) = judge(&call, &mut found).await;

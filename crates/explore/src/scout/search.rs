@@ -96,7 +96,7 @@ impl Search<'_> {
         let mut edges = Vec::new();
         for reached in found {
             let to = Position::of_use(&reached.site);
-            edges.push(Edge { to: to.clone(), score: Some(self.score(&reached, depth)) });
+            edges.push(Edge { to: to.clone(), score: Some(self.score(&reached, depth)), is_needed: true });
             if !self.found.entries.contains_key(&to) {
                 self.found.reached.entry(to).or_insert(reached);
             }

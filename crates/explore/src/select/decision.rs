@@ -40,14 +40,20 @@ pub(crate) struct Candidate {
     pub verified: bool,
 }
 
-/// How a definition names another one.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+/// How a definition names another one, in the order of reading.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Relation {
+    /// The type of a method.
+    Container,
+    /// In the head of a class.
+    Base,
     Field,
     Signature,
     Call,
     Body,
+    /// A method that overrides it.
+    Override,
 }
 
 /// A use of a definition.
@@ -91,10 +97,13 @@ pub(crate) enum Verdict {
     },
 }
 
-/// The scores of names: a type in a signature or a type's declaration, a called function, a type in a body.
-const SIGNATURE: i32 = 8;
-const CALL: i32 = 5;
+/// The scores of names: a type in a signature or a type's declaration, a called function or an overriding method, a type in a
+/// body. With the cost of a step they rank all names in a seed before those two steps away that are not on the topic.
+const SIGNATURE: i32 = 7;
+const CALL: i32 = 6;
 const BODY: i32 = 4;
+/// The score that a variable or a constant loses.
+const VALUE: i32 = 2;
 /// The additional scores of a verified name, and of one that has a word of the topic.
 const VERIFIED: i32 = 1;
 const ON_TOPIC: i32 = 3;
@@ -206,15 +215,23 @@ impl Selection {
 /// Returns the score of a candidate by the rules.
 fn score(candidate: &Candidate, topic: &[String]) -> i32 {
     let base = match candidate.relation {
-        Relation::Field | Relation::Signature => SIGNATURE,
-        Relation::Call => CALL,
+        Relation::Container | Relation::Base | Relation::Field | Relation::Signature => SIGNATURE,
+        Relation::Call | Relation::Override => CALL,
         Relation::Body => BODY,
     };
+    let value = if matches!(&*candidate.kind, "variable" | "constant") { VALUE } else { 0 };
     let verified = if candidate.verified { VERIFIED } else { 0 };
     // A name that is not unique is followed by its place.
     let name = candidate.name.split(" (").next().unwrap_or_default();
-    let on_topic = if split_words(name).any(|word| topic.contains(&word)) { ON_TOPIC } else { 0 };
-    base + verified + on_topic
+    let is_on_topic = |word: String| topic.iter().any(|other| are_forms_of_one(&word, other));
+    let on_topic = if split_words(name).any(is_on_topic) { ON_TOPIC } else { 0 };
+    base + verified + on_topic - value
+}
+
+/// Returns true for words such as `parse` and `parsing`: the shorter one is the beginning of the other, but for one letter.
+fn are_forms_of_one(a: &str, b: &str) -> bool {
+    let common = a.chars().zip(b.chars()).take_while(|(a, b)| a == b).count();
+    a == b || common >= 4 && common + 1 >= a.chars().count().min(b.chars().count())
 }
 
 /// Returns the words of a text in lower case; `ShapeKind` and `shape_kind` are two words.

@@ -35,16 +35,14 @@ impl<const JSON: bool> Tool for TeachGraph<JSON> {
 
 fn lines(list: &ReadingList) -> Vec<String> {
     let units: Vec<&Unit> = list.core.iter().chain(&list.prereqs).chain(&list.support).collect();
-    let mut lines = vec![format!(
-        "{} definitions to read ({}), {}",
-        units.len(),
-        match list.stopped {
-            Stopped::Done => "everything in reach",
-            Stopped::Budget => "the budget is used up",
-            Stopped::Time => "the time limit was reached",
-        },
-        head_line(&list.head)
-    )];
+    let more = match (list.stopped, list.left_out) {
+        (Stopped::Done, _) => "everything in reach".to_owned(),
+        (Stopped::Budget, left) => format!("{left} more were found, raise `budget`"),
+        (Stopped::Time, left) => format!("{left} more were found until the time limit"),
+    };
+    let by = list.head.checked_by.join(", ");
+    let names = if list.head.complete { format!("all names resolved by {by}") } else { head_line(&list.head) };
+    let mut lines = vec![format!("{} definitions to read; {more} · {names}", units.len())];
     lines.extend(list.selected.lines());
     lines.extend(list.unresolved.iter().map(Unresolved::line));
     lines.push("in reading order:".to_owned());
@@ -55,20 +53,21 @@ fn lines(list: &ReadingList) -> Vec<String> {
         let next: Vec<String> = list.next.iter().map(|one| format!("{} {}:{}", one.name, one.file, one.line)).collect();
         lines.push(format!("next: {}", next.join(", ")));
     }
-    if !list.external.is_empty() {
-        lines.push(format!("external: {}", list.external.join(", ")));
-    }
     lines
 }
 
+/// The number of lines after which a definition is called long.
+const LONG: usize = 150;
 /// The maximum length of a documentation comment in the text, in characters.
 const MAX_DOC: usize = 200;
 
 fn unit_lines(number: usize, unit: &Unit) -> Vec<String> {
     let symbol = &unit.symbol;
     let place = &symbol.location;
+    let size = place.end_line - place.start_line + 1;
+    let size = if size > LONG { format!("  {size} lines, begin at the top") } else { String::new() };
     let mut lines = vec![format!(
-        "{number}. {}:{}-{} {} {}  depth {}, {}",
+        "{number}. {}:{}-{} {} {}  depth {}, {}{size}",
         place.file, place.line, place.end_line, symbol.kind, symbol.name, unit.depth, unit.why
     )];
     let doc = symbol.doc_comment.as_deref().and_then(|doc| doc.trim().lines().next());

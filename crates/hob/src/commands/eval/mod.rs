@@ -178,6 +178,10 @@ impl Eval {
             if !(runs(&result) || waits_for_input) || left().is_zero() {
                 break;
             }
+            // Before a person sees the question.
+            if let Some(keyboard) = typed.as_mut().filter(|_| waits_for_input) {
+                keyboard.hide(asks_for_secret(&result["structuredContent"]));
+            }
             follow(control, &result, &mut printed)?;
             let waits = matches!(status(&result), "queued" | "starting");
             if told.to_end() && !waits {
@@ -199,7 +203,6 @@ impl Eval {
                 }
                 // The prompt of a program leaves the cursor in the middle of a line.
                 keyboard.begin(printed.as_ref().is_some_and(|printed| printed.is_in_a_line()));
-                keyboard.hide(asks_for_secret(&result["structuredContent"]));
                 match keyboard.line(SLICE)? {
                     Line::None => {}
                     Line::End => typed = None,
