@@ -85,7 +85,7 @@ fn file_of(scope: &Scope, question: &Question) -> Result<PathBuf, NoAnswer> {
     let file = project::visible(question.file.as_deref().unwrap_or_default());
     match &ends[..] {
         [one] => Ok((*one).to_owned()),
-        [] => Err(NoAnswer(format!("{file} does not exist or cannot be read"))),
+        [] => Err(NoAnswer(format!("{file} does not exist or cannot be read; name a file of the project"))),
         several => {
             let more = if several.len() > MAX_LISTED { " …" } else { "" };
             let shown: Vec<String> = several.iter().take(MAX_LISTED).map(|path| project::visible::path(path)).collect();
@@ -98,8 +98,8 @@ fn file_of(scope: &Scope, question: &Question) -> Result<PathBuf, NoAnswer> {
 fn declared_at(scope: &Scope, question: Question, line: usize) -> Result<Question, NoAnswer> {
     let path = file_of(scope, &question)?;
     let file = project::visible::path(&path);
-    let text =
-        read(&scope.root.join(&path)).map_err(|_| NoAnswer(format!("{file} does not exist or cannot be read")))?;
+    let text = read(&scope.root.join(&path))
+        .map_err(|_| NoAnswer(format!("{file} does not exist or cannot be read; name a file of the project")))?;
     let language =
         Language::detect(&path, &text).ok_or_else(|| NoAnswer(format!("{file} is not in a supported language")))?;
     let lines = Lines::new(&text);

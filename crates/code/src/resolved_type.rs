@@ -36,7 +36,8 @@ pub(crate) fn types(scope: &Scope, name: &str) -> Result<(Candidates, Vec<Resolv
     }
     if types.is_empty() {
         let known: Vec<String> = found.definitions.iter().map(Definition::describe).collect();
-        let is = if known.is_empty() { found.undefined() } else { format!("not a type: {}", known.join("; ")) };
+        let is =
+            if known.is_empty() { found.undefined() } else { format!("not a type: {}; name a type", known.join("; ")) };
         return Err(NoAnswer(format!("`{}` is {is}", found.question.name)));
     }
     Ok((found, types))

@@ -315,6 +315,9 @@ pub(crate) fn scope(root: &Path, folder: Option<&Path>, path: Option<&str>, sinc
         None if scope.from.iter().any(|from| from.join(path).exists()) => {
             Err(NoAnswer(format!("{} is outside {shown}; name a file inside it", project::visible(path))))
         }
-        None => Err(NoAnswer(format!("no such file or folder in {shown}: {}", project::visible(path)))),
+        None => Err(NoAnswer(format!(
+            "no such file or folder in {shown}: {}; name one that exists",
+            project::visible(path)
+        ))),
     }
 }

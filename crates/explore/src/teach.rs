@@ -5,7 +5,7 @@ use std::ops::RangeInclusive;
 
 use code::facts::{Certainty, KnownDefinitions, Need, NeedKind, Symbol};
 use code::tools::Questions;
-use code::{Kind, Language};
+use code::{Class, Kind, Language};
 use mcp::tool::{Context, ToolError};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -90,6 +90,18 @@ pub(crate) struct Unit {
     pub symbol: UnitSymbol,
     pub depth: usize,
     pub why: String,
+    /// The parts that matter: methods of a type, functions in a function.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub parts: Vec<UnitPart>,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(inline)]
+pub(crate) struct UnitPart {
+    pub name: String,
+    pub start_line: usize,
+    pub end_line: usize,
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
@@ -129,8 +141,10 @@ const BUDGET: i64 = 20;
 const BUDGETS: RangeInclusive<i64> = 1..=200;
 const DEPTH: i64 = 5;
 const DEPTHS: RangeInclusive<i64> = 0..=20;
-/// The maximum number of lines of a type that is read with its methods, which are no units of their own then.
-const SHORT: usize = 60;
+/// The maximum number of callers of a seed that are listed: a function with more is read without them.
+const MOST_CALLERS: usize = 3;
+/// The time limit for the callers of a seed, in milliseconds.
+const CALLERS_WAIT: u64 = 1000;
 /// The maximum number of definitions and names that a list adds to its units.
 const MOST_NEXT: usize = 10;
 const MOST_EXTERNAL: usize = 50;
@@ -165,23 +179,19 @@ pub(crate) async fn reading_list(sources: &Sources, cx: &Context, request: Reque
     while let Some(of) = walk.next_node() {
         let edges = search.neighbours(&of, walk.depth(&of)).await?;
         walk.add(&of, edges);
+        // The parts of a unit cost nothing.
+        walk.budget = budget + walk.visited.iter().filter(|place| search.is_part(place, &walk)).count();
     }
     let stopped = walk.stopped;
     search.lookups.doubt_if_late(stopped);
-    let Search { known, lookups, external, selector, .. } = search;
-    let is_in = |one: &Symbol, (other, _): &(Symbol, String)| {
-        let (start, end) = other.lines;
-        let is_short = other.kind.is_type() && end - start < SHORT && one.file == other.file;
-        is_short && one.lines != other.lines && start <= one.lines.0 && one.lines.1 <= end
-    };
-    let is_unit = |place: &&Position| {
-        let others = || walk.visited.iter().filter_map(|other| known.get(other));
-        known.get(place).is_some_and(|(one, _)| !others().any(|other| is_in(one, other)))
-    };
-    let units = walk.visited.iter().filter(is_unit);
-    let mut places: Vec<(usize, &Position)> = units.map(|place| (walk.depth(place), place)).collect();
+    let (parts, units): (Vec<&Position>, Vec<&Position>) =
+        walk.visited.iter().partition(|place| search.is_part(place, &walk));
+    let mut places: Vec<(usize, &Position)> = units.iter().map(|place| (walk.depth(place), *place)).collect();
     places.sort();
-    let order: Vec<Position> = walk.dependencies_first().into_iter().filter(|place| is_unit(&place)).collect();
+    let mut order = walk.dependencies_first();
+    order.retain(|place| units.contains(&place));
+    let left: Vec<&Position> = walk.left().filter(|place| !search.is_part(place, &walk)).collect();
+    let Search { known, lookups, external, selector, .. } = search;
     let next = |(symbol, _): &(Symbol, String)| NextDefinition {
         name: symbol.label.clone(),
         file: symbol.file.clone(),
@@ -189,7 +199,10 @@ pub(crate) async fn reading_list(sources: &Sources, cx: &Context, request: Reque
     };
     let unit = |(depth, place): &(usize, &Position)| {
         let (symbol, why) = known.get(place)?.clone();
-        Some(Unit { symbol: UnitSymbol::new(symbol), depth: *depth, why })
+        let inner = parts.iter().filter_map(|part| known.get(part)).map(|(part, _)| part);
+        let mut parts: Vec<UnitPart> = inner.filter(|part| contains(&symbol, part)).map(UnitPart::new).collect();
+        parts.sort_by_key(|part| part.start_line);
+        Some(Unit { symbol: UnitSymbol::new(symbol), depth: *depth, why, parts })
     };
     let (core, others): (Vec<Unit>, Vec<Unit>) = places.iter().filter_map(unit).partition(|unit| unit.depth == 0);
     let (prereqs, support) = others.into_iter().partition(|unit| unit.depth <= 2);
@@ -202,8 +215,8 @@ pub(crate) async fn reading_list(sources: &Sources, cx: &Context, request: Reque
         order: order.iter().map(Position::location).collect(),
         external: external.into_iter().take(MOST_EXTERNAL).collect(),
         unresolved,
-        left_out: walk.left().count(),
-        next: walk.left().take(MOST_NEXT).filter_map(|place| known.get(place)).map(next).collect(),
+        left_out: left.len(),
+        next: left.into_iter().take(MOST_NEXT).filter_map(|place| known.get(place)).map(next).collect(),
         stopped,
         selected: selector.finish().await?,
         head: lookups.into_head(),
@@ -215,6 +228,20 @@ fn within(value: i64, range: RangeInclusive<i64>, argument: &str) -> Result<usiz
     let number = usize::try_from(value).ok().filter(|_| range.contains(&value));
     let (least, most) = range.into_inner();
     number.ok_or_else(|| ToolError::user(format!("`{argument}` must be between {least} and {most}")))
+}
+
+/// Returns true if a definition is inside of another one.
+fn contains(outer: &Symbol, inner: &Symbol) -> bool {
+    let (start, end) = outer.lines;
+    let is_inside = start <= inner.lines.0 && inner.lines.1 <= end && inner.lines != outer.lines;
+    is_inside && outer.file == inner.file
+}
+
+impl UnitPart {
+    fn new(symbol: &Symbol) -> UnitPart {
+        let (start_line, end_line) = symbol.lines;
+        UnitPart { name: symbol.name.clone(), start_line, end_line }
+    }
 }
 
 impl UnitSymbol {
@@ -244,7 +271,7 @@ fn worth_reading(mut seeds: Vec<Symbol>) -> Vec<Symbol> {
     let is_source =
         |one: &Symbol| is_script(one) && one.language != Language::JavaScript && !one.file.ends_with(".d.ts");
     let is_compiled = |one: &Symbol| {
-        is_script(one) && !is_source(one) && all.iter().any(|other| is_source(other) && other.label == one.label)
+        is_script(one) && !is_source(one) && all.iter().any(|other| is_source(other) && other.name == one.name)
     };
     let is_minor = |one: &Symbol| one.in_test || one.kind == Kind::Field;
     let is_beside = |one: &Symbol| all.iter().any(|other| other.name == one.name && !is_minor(other));
@@ -267,6 +294,32 @@ struct Search<'a> {
 }
 
 impl Search<'_> {
+    /// Returns true for a visited definition that is read as a part of another one. A seed is not.
+    fn is_part(&self, place: &Position, walk: &Walk<Position>) -> bool {
+        let Some((inner, _)) = self.known.get(place).filter(|_| walk.depth(place) > 0) else { return false };
+        let outer = walk.visited.iter().filter_map(|other| self.known.get(other));
+        outer.into_iter().any(|(outer, _)| contains(outer, inner))
+    }
+
+    /// Returns the functions that call a definition, if they are few.
+    async fn callers(&self, of: &Symbol) -> Vec<Need> {
+        let wait_ms = self.lookups.wait_ms().min(CALLERS_WAIT);
+        let uses = self.lookups.limit(self.questions.uses(self.cx, of, None, wait_ms)).await;
+        let mut callers: Vec<Need> = Vec::new();
+        // The list does not depend on them.
+        for site in uses.and_then(Result::ok).unwrap_or_default().sites {
+            let Some(symbol) = site.within.filter(|one| !site.in_test && !contains(of, one) && one != of) else {
+                continue;
+            };
+            if matches!(site.class, Class::Call | Class::Construct | Class::Value)
+                && callers.iter().all(|known| known.symbol != symbol)
+            {
+                callers.push(Need { symbol, kind: NeedKind::Caller, certainty: site.certainty, line: site.line });
+            }
+        }
+        if callers.len() > MOST_CALLERS { Vec::new() } else { callers }
+    }
+
     /// Returns the definitions that one needs; `None` if they were not found in time.
     async fn neighbours(&mut self, node: &Position, depth: usize) -> Result<Option<Vec<Edge<Position>>>, ToolError> {
         let Some((symbol, _)) = self.known.get(node).cloned() else { return Ok(Some(Vec::new())) };
@@ -278,12 +331,15 @@ impl Search<'_> {
         let is_followed = |need: &Need| {
             let names = match need.kind {
                 NeedKind::Type | NeedKind::Container => FollowedNames::Types,
-                NeedKind::Call | NeedKind::Override(_) => FollowedNames::Calls,
+                NeedKind::Call | NeedKind::Override(_) | NeedKind::Caller => FollowedNames::Calls,
             };
             follow.is_empty() || follow.contains(&names)
         };
         let to = |need: &Need| Position::of_symbol(&need.symbol);
         let mut needs: Vec<Need> = found.needs;
+        if depth == 0 {
+            needs.extend(self.callers(&symbol).await);
+        }
         needs.retain(|need| is_followed(need) && to(need) != *node && (symbol.in_test || !need.symbol.in_test));
         // A base class is read first, and types before functions.
         needs.sort_by_key(|need| relation(&symbol, need));
@@ -295,7 +351,7 @@ impl Search<'_> {
         }
         let mut edges = Vec::new();
         for (need, score) in needs.into_iter().zip(selection.scores(verdict.as_ref())) {
-            let is_needed = !matches!(need.kind, NeedKind::Override(_));
+            let is_needed = !matches!(need.kind, NeedKind::Override(_) | NeedKind::Caller);
             edges.push(Edge { to: to(&need), score, is_needed });
             let why = reason(&symbol, &need);
             self.known.entry(to(&need)).or_insert((need.symbol, why));
@@ -335,7 +391,10 @@ fn relation(from: &Symbol, need: &Need) -> Relation {
         NeedKind::Call => Relation::Call,
         NeedKind::Container => Relation::Container,
         NeedKind::Override(_) => Relation::Override,
+        NeedKind::Caller => Relation::Caller,
         NeedKind::Type if from.kind.is_type() && is_in_signature(from, need) => Relation::Base,
+        // Most names in a class serve other topics.
+        NeedKind::Type if from.kind == Kind::Class => Relation::Body,
         NeedKind::Type if from.kind.is_type() => Relation::Field,
         NeedKind::Type if is_in_signature(from, need) => Relation::Signature,
         NeedKind::Type => Relation::Body,
@@ -351,12 +410,13 @@ fn reason(from: &Symbol, need: &Need) -> String {
     let what = match (relation(from, need), need.kind) {
         (_, NeedKind::Override(1)) => return format!("overrides {}", from.label),
         (_, NeedKind::Override(count)) => return format!("overrides {}, as {} others do", from.label, count - 1),
-        (Relation::Container, _) => return format!("the type of {}", from.label),
-        (Relation::Base, _) => "in the head of",
+        (Relation::Container, _) => return format!("contains {}", from.label),
+        (Relation::Caller, _) => "calls",
+        (Relation::Base, _) => "a base of",
         (Relation::Field, _) => "a type in",
         (Relation::Signature, _) => "in the signature of",
-        (Relation::Body, _) => "a type in the body of",
-        _ => "called by",
+        (Relation::Body, _) => "a type in",
+        _ => "used by",
     };
     let doubt = if need.certainty == Certainty::Verified { "" } else { ", by syntax only" };
     format!("{what} {} ({}:{}{doubt})", from.label, from.file, need.line)

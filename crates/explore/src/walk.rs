@@ -34,7 +34,8 @@ pub(crate) enum Stopped {
 /// The state of a walk.
 #[derive(Debug)]
 pub(crate) struct Walk<K> {
-    budget: usize,
+    /// The maximum number of visited nodes. It may grow during the walk.
+    pub budget: usize,
     max_depth: usize,
     nodes: BTreeMap<K, Node<K>>,
     /// The nodes to visit, the best first. Equal scores are ordered by node.

@@ -135,7 +135,7 @@ impl KnownDefinitions {
 
 /// The names that are wanted of a body.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Wanted {
+pub(crate) enum BodyNames {
     /// Those that are called or passed on.
     Calls,
     /// Types too.
@@ -148,7 +148,7 @@ pub(crate) enum Wanted {
 pub(crate) fn callees(
     scope: &Scope,
     asked: &str,
-    wanted: Wanted,
+    wanted: BodyNames,
     known: Option<&KnownDefinitions>,
 ) -> Result<Callees, NoAnswer> {
     let found = define(scope, asked)?;
@@ -173,15 +173,20 @@ pub(crate) fn callees(
             skipped.push(Skipped { lines, ..Skipped::new(body.path.to_path_buf(), Why::Unread, 0) });
         }
         let methods = match wanted {
-            Wanted::Shape if body.kind.is_type() => methods(body, &text, scope),
+            BodyNames::Shape if body.kind.is_type() => methods(body, &text, scope),
             _ => Vec::new(),
         };
         let is_inside = |site: &CallSite| methods.iter().any(|bytes| bytes.contains(&site.at));
-        let calls = calls(body, &text, &parsed.all, wanted != Wanted::Calls);
+        let calls = calls(body, &text, &parsed.all, wanted != BodyNames::Calls);
         called.extend(calls.into_iter().filter(|(_, site)| !is_inside(site)));
         texts.insert(body.path.clone(), text.into());
     }
-    let names: HashSet<&[u8]> = called.iter().map(|(called, _)| called.name.as_bytes()).collect();
+    let mut names: HashSet<&[u8]> = called.iter().map(|(called, _)| called.name.as_bytes()).collect();
+    // A walk asks for these next.
+    if known.is_some() {
+        let containers = found.definitions.iter().filter_map(|one| one.inside.last()).flatten();
+        names.extend(containers.chain([&found.question.name]).map(|name| name.as_bytes()));
+    }
     let whole = Scope { below: scope.root.clone(), ..scope.clone() };
     let (declared, files, others) = match known {
         Some(known) => known.declared(&whole, &names),

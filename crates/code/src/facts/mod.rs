@@ -12,8 +12,8 @@ use parking_lot::Mutex;
 
 use self::symbols::Declared;
 use crate::answer::{LineOptions, Site, Texts, define};
+use crate::callees::BodyNames;
 pub use crate::callees::KnownDefinitions;
-use crate::callees::Wanted;
 use crate::completeness::Head;
 use crate::haskell::ChangeEffect;
 use crate::inquiry::ghc;
@@ -159,6 +159,8 @@ pub enum NeedKind {
     Call,
     /// The type of which it is a method.
     Container,
+    /// A function that calls it. [`Questions::needs`] gives none.
+    Caller,
     /// A method that overrides it, one of this many. Only a few are given.
     Override(usize),
 }
@@ -183,8 +185,9 @@ pub struct MentionLine {
 const MOST_TEXTS: usize = 5000;
 /// The maximum number of definitions that one need may have.
 const MOST_DEFINITIONS: usize = 4;
-/// The maximum number of overriding methods that are given.
-const MOST_OVERRIDERS: usize = 3;
+/// The maximum numbers of overriding methods that are given for a method: if it is a seed, and if it calls nothing itself.
+const OVERRIDERS_OF_SEED: usize = 10;
+const OVERRIDERS_OF_STUB: usize = 3;
 
 impl Questions {
     /// Checks that a file or folder to search exists.
@@ -319,8 +322,9 @@ impl Questions {
         Ok(known.1.clone())
     }
 
-    /// Returns the types and functions that a definition names, the type of a method, and the methods that override it. Of a class, only names outside
-    /// of its methods count, unless the whole is wanted. `known` keeps the definitions of names for the questions of one walk.
+    /// Returns the types and functions that a definition names, the type of a method, and the methods that override a seed or a
+    /// method that calls nothing. Of a class that is no seed, only names outside of its methods count. `known` keeps the
+    /// definitions of names for the questions of one walk.
     ///
     /// # Errors
     /// If the definition no longer exists.
@@ -328,11 +332,11 @@ impl Questions {
         &self,
         cx: &Context,
         symbol: &Symbol,
-        is_whole: bool,
+        is_seed: bool,
         known: &KnownDefinitions,
         wait_ms: u64,
     ) -> Result<NeedFacts, ToolError> {
-        let (name, wanted) = (symbol.question(), if is_whole { Wanted::All } else { Wanted::Shape });
+        let (name, wanted) = (symbol.question(), if is_seed { BodyNames::All } else { BodyNames::Shape });
         let asked = BodyQuestion { name: &name, wanted, known: Some(known.clone()), wait_ms: Some(wait_ms) };
         let (symbol, known) = (symbol.clone(), known.clone());
         let (_, found, judged) = judged_callees(self, cx, &asked).await?;
@@ -366,9 +370,11 @@ impl Questions {
                 certainty: Certainty::Possible,
             };
             needs.extend(files.container(&symbol, &known).map(|one| by_syntax(NeedKind::Container, one)));
-            let overriders = files.overriders(&symbol, &known);
+            let calls = needs.iter().any(|one| one.kind == NeedKind::Call);
+            let overriders = if is_seed || !calls { files.overriders(&symbol, &known) } else { Vec::new() };
+            let most = if is_seed { OVERRIDERS_OF_SEED } else { OVERRIDERS_OF_STUB };
             let kind = NeedKind::Override(overriders.len());
-            needs.extend(overriders.into_iter().take(MOST_OVERRIDERS).map(|one| by_syntax(kind, one)));
+            needs.extend(overriders.into_iter().take(most).map(|one| by_syntax(kind, one)));
             external.sort();
             Ok(NeedFacts { needs, external, basis: basis(&head) })
         })

@@ -110,11 +110,14 @@ impl<'a> Declared<'a> {
     fn of_name(&self, name: &str, symbol: &Symbol, known: &KnownDefinitions) -> Vec<Definition> {
         let (mut all, ..) = known.declared(self.scope, &HashSet::from([name.as_bytes()]));
         let mut all = all.remove(name).unwrap_or_default();
-        all.retain(|one| one.language == symbol.language);
+        let is_declaration = |file: &str| file.ends_with(".d.ts");
+        all.retain(|one| {
+            one.language == symbol.language && is_declaration(&display_path(&one.path)) == is_declaration(&symbol.file)
+        });
         all
     }
 
-    /// Returns the methods that override one, directly or not, as the heads of their classes tell.
+    /// Returns the methods that override one, directly or not, as the heads of their classes tell; the longest first.
     pub(super) fn overriders(&mut self, symbol: &Symbol, known: &KnownDefinitions) -> Vec<Symbol> {
         let Some(class) = container_name(symbol).filter(|_| !symbol.name.starts_with("__")) else {
             return Vec::new();
@@ -129,11 +132,12 @@ impl<'a> Declared<'a> {
                 let Some((name, is_derived)) = self.class_of(one, &classes) else { return false };
                 if is_derived {
                     classes.push(name);
-                    found.extend(self.symbol(one).filter(|one| !one.in_test));
+                    found.extend(self.symbol(one).filter(|one| !one.in_test && !one.signature.contains("@overload")));
                 }
                 !is_derived
             });
         }
+        found.sort_by_key(|one: &Symbol| std::cmp::Reverse(one.lines.1 - one.lines.0));
         found
     }
 

@@ -204,7 +204,8 @@ fn occurrence(language: Language, trail: &Trail<'_, '_>) -> Option<Occurrence> {
         }
         let says = |word: &str| node.kind().contains(word);
         let is_text = ["comment", "string", "char", "haddock", "pragma", "text", "regex", "cpp"].into_iter().any(says);
-        return is_text.then(|| plain(Class::Mention));
+        let is_type = language == Language::Python && super::python::in_annotation(trail);
+        return is_text.then(|| plain(if is_type { Class::Type } else { Class::Mention }));
     }
     let declares = declared_here(language, trail);
     let class = match &declares {

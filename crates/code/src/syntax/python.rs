@@ -52,6 +52,9 @@ fn classify(trail: &Trail<'_, '_>) -> Option<Class> {
     if trail.nearest(IMPORTS).is_some() {
         return Some(Class::Import);
     }
+    if in_annotation(trail) && !(trail.kind(1) == "attribute" && trail.field(0) == "object") {
+        return Some(Class::Type);
+    }
     if trail.kind(1) == "attribute" && trail.field(0) == "attribute" {
         let up = 1 + steps_to_name_node(&trail.ancestor_trail(1), RULES);
         if matches!(classify_by_ancestor(&trail.ancestor_trail(1), AROUND), Some(Class::Type)) {
@@ -78,6 +81,17 @@ fn classify(trail: &Trail<'_, '_>) -> Option<Class> {
         return Some(class);
     }
     Some(classify_by_ancestor(trail, AROUND).unwrap_or(Class::Value))
+}
+
+/// Returns true in an annotation, also in brackets and quotes: `Optional["Shape"]`. The texts of `Literal` are no names.
+pub(super) fn in_annotation(trail: &Trail<'_, '_>) -> bool {
+    let is_literal = |up: usize| {
+        let of = trail.ancestor(up).and_then(|whole| whole.child_by_field_name("value").or_else(|| whole.child(0)));
+        of.is_some_and(|of| trail.text_of(of).ends_with("Literal"))
+    };
+    let around = trail.nearest(&["type", "call", "lambda", "block"]);
+    around.is_some_and(|up| trail.kind(up) == "type")
+        && !trail.nearest(&["subscript", "generic_type"]).is_some_and(is_literal)
 }
 
 fn alias(trail: &Trail<'_, '_>) -> Option<String> {

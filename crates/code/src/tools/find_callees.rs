@@ -11,7 +11,7 @@ use serde_json::json;
 use super::uses::reasons_with_advice;
 use super::verified_uses::{check_texts, due};
 use super::{DefinitionOut, Questions, display_path, searched};
-use crate::callees::{Callee, Callees, KnownDefinitions, Wanted, callees, judge};
+use crate::callees::{BodyNames, Callee, Callees, KnownDefinitions, callees, judge};
 use crate::completeness::Head;
 use crate::judgement::{Judgement, Verdict, is_zero};
 use crate::search::Scope;
@@ -99,7 +99,7 @@ impl Tool for FindCallees {
 
     async fn call(&self, cx: Context, args: Args) -> Result<Output, ToolError> {
         let since = Instant::now();
-        let asked = BodyQuestion { name: &args.name, wanted: Wanted::Calls, known: None, wait_ms: args.wait_ms };
+        let asked = BodyQuestion { name: &args.name, wanted: BodyNames::Calls, known: None, wait_ms: args.wait_ms };
         let (scope, found, judged) = judged_callees(&self.0, &cx, &asked).await?;
         Ok(output(&args, &scope, &found, &judged, since))
     }
@@ -116,7 +116,7 @@ impl Tool for FindCallees {
 
 pub(crate) struct BodyQuestion<'a> {
     pub name: &'a str,
-    pub wanted: Wanted,
+    pub wanted: BodyNames,
     /// The definitions that are known from earlier questions.
     pub known: Option<KnownDefinitions>,
     pub wait_ms: Option<u64>,

@@ -161,7 +161,7 @@ fn search_matches(scope: &Scope, args: &Args) -> Result<MatchSearch, NoAnswer> {
         let first = &types[0].definition;
         return Err(NoAnswer(format!("{problem}. Name one, such as `{}:{}`", display_path(&first.path), first.line)));
     }
-    let one = types.pop().ok_or_else(|| NoAnswer(format!("`{}` is not a type", args.type_name)))?;
+    let one = types.pop().ok_or_else(|| NoAnswer(format!("`{}` is not a type; name a type", args.type_name)))?;
     let sum = sum(&whole, &one);
     if sum.constructors.is_empty() {
         let shown = one.definition.describe();

@@ -358,7 +358,7 @@ fn what_find_matches_refuses() {
         E has no `B`; its constructors are A
         invalid `change` `rename`; use `add` or `remove:CONSTRUCTOR`
         a.rs:4 interface T is not an enum, union or sum type, so no match can name its alternatives; find_uses shows where it is used
-        `f` is not a type: a.rs:3 function f"#]]
+        `f` is not a type: a.rs:3 function f; name a type"#]]
     .assert_eq(&said.join("\n"));
     let (result, text) = worktree.ask("find_matches", json!({"type_name": "E"})).unwrap();
     assert_eq!((&result["total"], &result["head"]["complete"]), (&json!(0), &json!(false)));

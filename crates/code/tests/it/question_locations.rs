@@ -112,7 +112,7 @@ fn a_path_is_whole_or_begins_where_it_is_typed() {
         expect![[r#"
         geo.rs:9: src/geo.rs:9-11 function square
         other/geo.py:1: src/other/geo.py:1-2 function area
-        /etc/geo.rs:1: /etc/geo.rs does not exist or cannot be read
+        /etc/geo.rs:1: /etc/geo.rs does not exist or cannot be read; name a file of the project
     "#]],
     );
     worktree.write("lib/geo.rs", "pub fn area() {}\n").write("geo.rs", "\n\n\n\n\nfn round() {}\n");

@@ -117,13 +117,13 @@ fn an_unknown_name_gets_the_nearest() {
         &worktree,
         "find_callers",
         json!({"name": "gone.rs:9"}),
-        expect!["gone.rs does not exist or cannot be read"],
+        expect!["gone.rs does not exist or cannot be read; name a file of the project"],
     );
     refused(
         &worktree,
         "find_callers",
         json!({"name": "area", "path": "gone"}),
-        expect!["no such file or folder in [root]: gone"],
+        expect!["no such file or folder in [root]: gone; name one that exists"],
     );
     refused(
         &worktree,
@@ -135,9 +135,14 @@ fn an_unknown_name_gets_the_nearest() {
         &worktree,
         "show_fields",
         json!({"type_name": "area"}),
-        expect!["`area` is not a type: geo.rs:1 function area; shape.py:2 method Nine.area"],
+        expect!["`area` is not a type: geo.rs:1 function area; shape.py:2 method Nine.area; name a type"],
     );
-    refused(&worktree, "outline", json!({"path": "notes.txt"}), expect!["no such file or folder in [root]: notes.txt"]);
+    refused(
+        &worktree,
+        "outline",
+        json!({"path": "notes.txt"}),
+        expect!["no such file or folder in [root]: notes.txt; name one that exists"],
+    );
 }
 
 #[test]

@@ -54,6 +54,8 @@ pub(crate) enum Relation {
     Body,
     /// A method that overrides it.
     Override,
+    /// A function that calls it.
+    Caller,
 }
 
 /// A use of a definition.
@@ -187,7 +189,13 @@ impl Selection {
     /// Returns the candidates with their scores by the rules, the best first.
     pub(crate) fn ranked(&self) -> Vec<(&Candidate, i32)> {
         let topic: Vec<String> = split_words(&self.topic).collect();
-        let mut ranked: Vec<_> = self.candidates.iter().map(|one| (one, score(one, &topic))).collect();
+        let mut overriders = 0;
+        let mut score = |one: &Candidate| {
+            // The first ones are examples; the others come if there is room.
+            overriders += i32::from(one.relation == Relation::Override);
+            score(one, &topic) - if one.relation == Relation::Override { overriders } else { 0 }
+        };
+        let mut ranked: Vec<_> = self.candidates.iter().map(|one| (one, score(one))).collect();
         ranked.sort_by_key(|(_, score)| std::cmp::Reverse(*score));
         ranked
     }
@@ -216,7 +224,7 @@ impl Selection {
 fn score(candidate: &Candidate, topic: &[String]) -> i32 {
     let base = match candidate.relation {
         Relation::Container | Relation::Base | Relation::Field | Relation::Signature => SIGNATURE,
-        Relation::Call | Relation::Override => CALL,
+        Relation::Call | Relation::Override | Relation::Caller => CALL,
         Relation::Body => BODY,
     };
     let value = if matches!(&*candidate.kind, "variable" | "constant") { VALUE } else { 0 };

@@ -56,22 +56,25 @@ fn lines(list: &ReadingList) -> Vec<String> {
     lines
 }
 
-/// The number of lines after which a definition is called long.
-const LONG: usize = 150;
+/// The number of lines after which only the parts of a definition are read.
+const LONG: usize = 60;
 /// The maximum length of a documentation comment in the text, in characters.
 const MAX_DOC: usize = 200;
 
 fn unit_lines(number: usize, unit: &Unit) -> Vec<String> {
     let symbol = &unit.symbol;
     let place = &symbol.location;
-    let size = place.end_line - place.start_line + 1;
-    let size = if size > LONG { format!("  {size} lines, begin at the top") } else { String::new() };
     let mut lines = vec![format!(
-        "{number}. {}:{}-{} {} {}  depth {}, {}{size}",
+        "{number}. {}:{}-{} {} {}  depth {}, {}",
         place.file, place.line, place.end_line, symbol.kind, symbol.name, unit.depth, unit.why
     )];
     let doc = symbol.doc_comment.as_deref().and_then(|doc| doc.trim().lines().next());
     lines.extend(doc.map(|doc| format!("   > {}", project::visible(&doc.chars().take(MAX_DOC).collect::<String>()))));
     lines.push(format!("   {}", project::visible(&symbol.signature)));
+    if place.end_line - place.start_line > LONG && unit.depth > 0 {
+        let parts: Vec<String> =
+            unit.parts.iter().map(|part| format!(", {} {}-{}", part.name, part.start_line, part.end_line)).collect();
+        lines.push(format!("   read its beginning{}", parts.concat()));
+    }
     lines
 }

@@ -88,7 +88,13 @@ fn read(path: &Path) -> Result<String, Failure> {
     } else {
         regular::read(path, FILE_MAX)
     };
-    text.map_err(|error| Failure::new(format_args!("cannot read {}: {}", visible::path(path), visible::cause(&error))))
+    text.map_err(|error| {
+        Failure::new(format_args!(
+            "cannot read {}: {}; name a file that you can read",
+            visible::path(path),
+            visible::cause(&error)
+        ))
+    })
 }
 
 fn parse(path: &Path) -> Result<Policy, Failure> {
@@ -163,7 +169,11 @@ fn test(project: &Project, file: &Path) -> Result<Exit, Failure> {
     let tests: Tests = toml::from_str(&text).map_err(|error| {
         let start = error.span().map_or(0, |span| span.start);
         let line = 1 + text.bytes().take(start).filter(|byte| *byte == b'\n').count();
-        Failure::new(format_args!("{}, line {line}: {}", visible::path(file), error.message().trim()))
+        Failure::new(format_args!(
+            "{}, line {line}: {}; correct that line",
+            visible::path(file),
+            error.message().trim()
+        ))
     })?;
     if tests.test.is_empty() {
         return Err(Failure::new(format_args!("{} has no `[[test]]`", visible::path(file))));
@@ -220,7 +230,10 @@ fn describe(decision: &Decision) -> String {
 fn explain(project: &Project, path: &Path, agent: Option<&str>) -> Result<Exit, Failure> {
     let raw = read(path)?;
     if let Err(error) = serde_json::from_str::<serde::de::IgnoredAny>(&raw) {
-        return Err(Failure::new(format_args!("{} is not valid JSON: {error}", visible::path(path))));
+        return Err(Failure::new(format_args!(
+            "{} is not valid JSON: {error}; give the JSON that an agent sends",
+            visible::path(path)
+        )));
     }
     let event = event_of(&raw, agent)?;
     if event.name.is_empty() {

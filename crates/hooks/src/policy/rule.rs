@@ -266,7 +266,7 @@ impl Rule {
                 None => {
                     let kinds: Vec<&str> = Kind::ALL.iter().map(|kind| kind.as_str()).collect();
                     return Err(in_rule(format!(
-                        "unknown event {name:?}; kinds are {}, and agents' own names are in docs/generated/hooks.md",
+                        "unknown event {name:?}; write one of {}, or an agent's own name such as PreToolUse",
                         kinds.join(", ")
                     )));
                 }

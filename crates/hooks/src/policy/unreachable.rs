@@ -24,10 +24,7 @@ pub(super) fn why_unreachable(rule: &Rule) -> Option<String> {
         .filter(|agent| table.agent.is_empty() || table.agent.iter().any(|name| glob(name, agent.name())));
     if !agents.clone().flat_map(|agent| agent.rows()).any(|row| rule.is_on(row)) {
         let names: Vec<&str> = agents.map(Agent::name).collect();
-        return Some(format!(
-            "{} has no such event; the events of each agent are in docs/generated/hooks.md",
-            names.join(", ")
-        ));
+        return Some(format!("{} has no such event; write another event in `on`", names.join(", ")));
     }
     if !rule.tools.is_empty()
         && !rule.commands.is_empty()

@@ -80,7 +80,7 @@ pub struct FoundMessage {
 /// Why nothing was read.
 #[derive(Debug, thiserror::Error)]
 pub enum ImportError {
-    #[error("{} does not exist", shown(path))]
+    #[error("{} does not exist; name the .thrum directory", shown(path))]
     Missing { path: PathBuf },
     #[error(
         "{} contains no Thrum log (events.jsonl); name the .thrum directory, or the directory of the log's branch \

@@ -250,15 +250,15 @@ fn a_value_of_another_type_is_answered_by_what_to_write() {
         open = 1
             `open` must be `true` or `false`: write `open = true`
         beds = "4"
-            `beds` must be a whole number: write `beds = 4`
+            `beds` must be a whole number, 0 or more: write `beds = 4`
         beds = "many"
-            `beds` must be a whole number: write `beds = …`
+            `beds` must be a whole number, 0 or more: write `beds = …`
         beds = "50MiB"
-            `beds` must be a whole number: write `beds = 52428800`
+            `beds` must be a whole number, 0 or more: write `beds = 52428800`
         beds = 4.5
-            `beds` must be a whole number: write `beds = 4`
+            `beds` must be a whole number, 0 or more: write `beds = 4`
         beds = -1
-            `beds` must be a whole number: write `beds = …`"#]]
+            `beds` must be a whole number, 0 or more: write `beds = …`"#]]
     .assert_eq(&all.join("\n"));
     check_error(
         "toolsets = \"repl mail\"\n",

@@ -24,7 +24,7 @@ impl Parser<'_> {
                     }
                     let span = self.span_of(0);
                     if !complained
-                        && let Some(error) = self.error(code::OUTSIDE_MODULE, span, "this stands outside a module")
+                        && let Some(error) = self.error(code::OUTSIDE_MODULE, span, "this is outside a module")
                     {
                         error.hints.push("put it between `module Name do` and `end`".to_owned());
                     }

@@ -55,7 +55,7 @@ broken! {
         8:21 error C0106: two values side by side: the atom `:none` takes none; write a tuple: `{:none, 1}`; a new statement begins on a new line, or behind a comma"#]];
     values_side_by_side_where_they_may_be: "module T do\n  def f(o: Bool): Int =\n    match o do true -> a false -> b end\n  def g(n: Int): Int =\n    println(\"a\") n\n  fsm M do\n    A --> |go| B when n < m { n = m k = 2; k = k n.k = m }\n  end\nend\n", expect![""];
     case_of: "module T do\n  def f(n: Int): Int =\n    case n of\n      0 -> 1\n      _ -> 2\n    end\nend\n", expect!["3:5 error C0106: there is no `case … of`; write `match n do … end`"];
-    outside_a_module: "def f(): Int = 1\ndef g(): Int = 2\n", expect!["1:1 error C0104: this stands outside a module; put it between `module Name do` and `end`"];
+    outside_a_module: "def f(): Int = 1\ndef g(): Int = 2\n", expect!["1:1 error C0104: this is outside a module; put it between `module Name do` and `end`"];
     derive_in_brackets: "module T do\n  record P do\n    a: Int\n  end derive [Show]\n  def main(): Int = 1\nend\n", expect!["4:14 error C0101: expected a class, found `[`; write the classes without brackets: `derive Show, Eq`"];
     string_never_closed: "module T do\n  def f(): String = \"abc\nend\n", expect![[r#"2:21 error C0002: this string is never closed; close it with `"`; a quote inside is written `\"`"#]];
     interpolation_never_closed: "module T do\n  def f(): String = \"a#{1 + \nend\n", expect![[r#"2:21 error C0002: this string is never closed, or an interpolation in it; close the interpolation with `}` and the string with `"`"#]];

@@ -133,10 +133,16 @@ fn read(root: &Path, file: &str) -> std::io::Result<String> {
 
 /// Prints the stops of a tour that match no line of their files.
 pub(super) fn check(root: &Path, file: &Path) -> Result<Exit, Failure> {
-    let text = project::regular::read(file, MAX_TOUR)
-        .map_err(|error| Failure::new(format_args!("cannot read {}: {error}", file.display())))?;
-    let tour: Tour = serde_json::from_str(&text)
-        .map_err(|error| Failure::new(format_args!("{} is not a tour: {error}", file.display())))?;
+    let text = project::regular::read(file, MAX_TOUR).map_err(|error| {
+        Failure::new(format_args!(
+            "cannot read {}: {}; name a tour that exists",
+            visible::path(file),
+            visible::cause(&error)
+        ))
+    })?;
+    let tour: Tour = serde_json::from_str(&text).map_err(|error| {
+        Failure::new(format_args!("{} is not a tour: {error}; `hob teach --tour FILE` writes one", file.display()))
+    })?;
     let problems: Vec<String> = tour
         .steps
         .iter()

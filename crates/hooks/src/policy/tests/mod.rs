@@ -181,7 +181,7 @@ fn invalid_policies_report_the_line_and_the_fix() {
         line 1: unknown field `x`, expected `opaque` or `rule`
         line 2: invalid id "a b": use 1 to 80 letters, digits, `-`, `_` and `.`
         line 1: rule a: `on` is missing: name the events
-        line 1: rule a: unknown event "tool_befor"; kinds are session_start, session_end, prompt, tool_before, tool_after, tool_failed, permission_request, turn_end, turn_failed, notification, subagent_start, subagent_stop, compact_before, compact_after, elicitation, other, and agents' own names are in docs/generated/hooks.md
+        line 1: rule a: unknown event "tool_befor"; write one of session_start, session_end, prompt, tool_before, tool_after, tool_failed, permission_request, turn_end, turn_failed, notification, subagent_start, subagent_stop, compact_before, compact_after, elicitation, other, or an agent's own name such as PreToolUse
         line 1: rule a: the command "-f" is not a valid pattern: it starts with an option: write the program before it, or `*` for any
         line 4: unknown variant `forbid`, expected one of `pass`, `allow`, `ask`, `person`, `deny`
         line 1: rule a: unknown agent "claud"; available: claude, codex, gemini, cursor, copilot, opencode
@@ -229,8 +229,8 @@ fn a_rule_that_no_event_can_match_is_reported_and_the_rest_counts() {
         line 8: rule a: no event of turn_end is about a tool, so `tool`, `command` and `path` never match: write on = "tool_before", or leave `on` out
         all right
         line 8: rule a: no event of UserPromptSubmit is about a tool, so `tool`, `command` and `path` never match: write on = "tool_before", or leave `on` out
-        line 8: rule a: claude has no such event; the events of each agent are in docs/generated/hooks.md
-        line 8: rule a: codex has no such event; the events of each agent are in docs/generated/hooks.md
+        line 8: rule a: claude has no such event; write another event in `on`
+        line 8: rule a: codex has no such event; write another event in `on`
         line 8: rule a: the command "curl * | sh" never matches, because no word of a command is "|": write one program with its words, without quotes
         line 8: rule a: the command "git commit -m 'x'" never matches, because no word of a command is "'x'": write one program with its words, without quotes
         line 8: rule a: the path "src/" never matches: write "src/**"
