@@ -74,7 +74,7 @@ pub(crate) struct ReadingList {
     pub external: Vec<String>,
     pub unresolved: Vec<Unresolved>,
     /// The best definitions that the budget left out.
-    pub next: Vec<NextDefinition>,
+    pub next: Vec<String>,
     /// The number of definitions that were found and left out.
     pub left_out: usize,
     pub stopped: Stopped,
@@ -90,18 +90,9 @@ pub(crate) struct Unit {
     pub symbol: UnitSymbol,
     pub depth: usize,
     pub why: String,
-    /// The parts that matter: methods of a type, functions in a function.
+    /// The names and lines of the parts that matter: methods of a type, functions in a function.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub parts: Vec<UnitPart>,
-}
-
-#[derive(Debug, Serialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-#[schemars(inline)]
-pub(crate) struct UnitPart {
-    pub name: String,
-    pub start_line: usize,
-    pub end_line: usize,
+    pub parts: Vec<String>,
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
@@ -127,14 +118,6 @@ pub(crate) struct DeclarationLines {
     pub line: usize,
     pub start_line: usize,
     pub end_line: usize,
-}
-
-#[derive(Debug, Serialize, JsonSchema)]
-#[schemars(inline)]
-pub(crate) struct NextDefinition {
-    pub name: String,
-    pub file: String,
-    pub line: usize,
 }
 
 const BUDGET: i64 = 20;
@@ -184,24 +167,21 @@ pub(crate) async fn reading_list(sources: &Sources, cx: &Context, request: Reque
     }
     let stopped = walk.stopped;
     search.lookups.doubt_if_late(stopped);
-    let (parts, units): (Vec<&Position>, Vec<&Position>) =
+    let (mut parts, units): (Vec<&Position>, Vec<&Position>) =
         walk.visited.iter().partition(|place| search.is_part(place, &walk));
+    parts.sort();
     let mut places: Vec<(usize, &Position)> = units.iter().map(|place| (walk.depth(place), *place)).collect();
     places.sort();
     let mut order = walk.dependencies_first();
     order.retain(|place| units.contains(&place));
     let left: Vec<&Position> = walk.left().filter(|place| !search.is_part(place, &walk)).collect();
     let Search { known, lookups, external, selector, .. } = search;
-    let next = |(symbol, _): &(Symbol, String)| NextDefinition {
-        name: symbol.label.clone(),
-        file: symbol.file.clone(),
-        line: symbol.line,
-    };
+    let next = |(symbol, _): &(Symbol, String)| format!("{} {}:{}", symbol.label, symbol.file, symbol.line);
     let unit = |(depth, place): &(usize, &Position)| {
         let (symbol, why) = known.get(place)?.clone();
         let inner = parts.iter().filter_map(|part| known.get(part)).map(|(part, _)| part);
-        let mut parts: Vec<UnitPart> = inner.filter(|part| contains(&symbol, part)).map(UnitPart::new).collect();
-        parts.sort_by_key(|part| part.start_line);
+        let inner = inner.filter(|part| contains(&symbol, part));
+        let parts = inner.map(|part| format!("{} {}-{}", part.name, part.lines.0, part.lines.1)).collect();
         Some(Unit { symbol: UnitSymbol::new(symbol), depth: *depth, why, parts })
     };
     let (core, others): (Vec<Unit>, Vec<Unit>) = places.iter().filter_map(unit).partition(|unit| unit.depth == 0);
@@ -235,13 +215,6 @@ fn contains(outer: &Symbol, inner: &Symbol) -> bool {
     let (start, end) = outer.lines;
     let is_inside = start <= inner.lines.0 && inner.lines.1 <= end && inner.lines != outer.lines;
     is_inside && outer.file == inner.file
-}
-
-impl UnitPart {
-    fn new(symbol: &Symbol) -> UnitPart {
-        let (start_line, end_line) = symbol.lines;
-        UnitPart { name: symbol.name.clone(), start_line, end_line }
-    }
 }
 
 impl UnitSymbol {
@@ -392,7 +365,9 @@ fn relation(from: &Symbol, need: &Need) -> Relation {
         NeedKind::Container => Relation::Container,
         NeedKind::Override(_) => Relation::Override,
         NeedKind::Caller => Relation::Caller,
-        NeedKind::Type if from.kind.is_type() && is_in_signature(from, need) => Relation::Base,
+        NeedKind::Type if matches!(from.kind, Kind::Class | Kind::Interface) && is_in_signature(from, need) => {
+            Relation::Base
+        }
         // Most names in a class serve other topics.
         NeedKind::Type if from.kind == Kind::Class => Relation::Body,
         NeedKind::Type if from.kind.is_type() => Relation::Field,
@@ -410,7 +385,7 @@ fn reason(from: &Symbol, need: &Need) -> String {
     let what = match (relation(from, need), need.kind) {
         (_, NeedKind::Override(1)) => return format!("overrides {}", from.label),
         (_, NeedKind::Override(count)) => return format!("overrides {}, as {} others do", from.label, count - 1),
-        (Relation::Container, _) => return format!("contains {}", from.label),
+        (Relation::Container, _) => return format!("has the method {}", from.label),
         (Relation::Caller, _) => "calls",
         (Relation::Base, _) => "a base of",
         (Relation::Field, _) => "a type in",

@@ -50,8 +50,7 @@ fn lines(list: &ReadingList) -> Vec<String> {
         lines.extend(unit_lines(number + 1, unit));
     }
     if !list.next.is_empty() {
-        let next: Vec<String> = list.next.iter().map(|one| format!("{} {}:{}", one.name, one.file, one.line)).collect();
-        lines.push(format!("next: {}", next.join(", ")));
+        lines.push(format!("next: {}", list.next.join(", ")));
     }
     lines
 }
@@ -72,9 +71,8 @@ fn unit_lines(number: usize, unit: &Unit) -> Vec<String> {
     lines.extend(doc.map(|doc| format!("   > {}", project::visible(&doc.chars().take(MAX_DOC).collect::<String>()))));
     lines.push(format!("   {}", project::visible(&symbol.signature)));
     if place.end_line - place.start_line > LONG && unit.depth > 0 {
-        let parts: Vec<String> =
-            unit.parts.iter().map(|part| format!(", {} {}-{}", part.name, part.start_line, part.end_line)).collect();
-        lines.push(format!("   read its beginning{}", parts.concat()));
+        let parts: String = unit.parts.iter().map(|part| format!(", {part}")).collect();
+        lines.push(format!("   read its beginning{parts}"));
     }
     lines
 }

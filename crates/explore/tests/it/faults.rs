@@ -149,10 +149,35 @@ fn every_unit_follows_the_units_that_it_needs() {
     let at = |place: &str| order.iter().position(|one| one == place).unwrap_or_else(|| panic!("{place}: {found:#}"));
     let (circle, shape, area, total) = (at("src/geo.rs:2"), at("src/geo.rs:7"), at("src/geo.rs:8"), at("src/lib.rs:4"));
     assert!(circle < shape && shape < area && area < total, "{order:?}");
-    assert!(all(&found["next"], "/name").is_empty());
+    assert!(all(&found["next"], "").is_empty());
     let found = worktree.result("teach-graph", json!({"topic": "areas", "seeds": ["total"], "budget": 2}));
     assert_eq!((&found["stopped"], found["order"].as_array().unwrap().len()), (&json!("budget"), 2));
-    assert!(!all(&found["next"], "/name").is_empty(), "{found:#}");
+    assert!(!all(&found["next"], "").is_empty(), "{found:#}");
+}
+
+/// A list of what a method names misses its class, what really runs, and who calls it.
+#[test]
+fn a_method_leads_to_its_class_its_overriders_and_its_callers() {
+    let types = "from typing import Optional, overload\n\nclass Kind:\n    name = 'kind'\n\n    def __call__(self, text):\n        \
+                 return self.convert(text)\n\n    def convert(self, text):\n        raise NotImplementedError\n\nclass Number(Kind):\n    \
+                 def convert(self, text, at: Optional[\"Place\"] = None):\n        def digits():\n            return text\n\n        \
+                 return int(digits())\n\nclass Whole(Number):\n    @overload\n    def convert(self, text): ...\n\n    \
+                 def convert(self, text):\n        return 1\n\nclass Other:\n    def convert(self, text):\n        return 2\n\n\
+                 class Place:\n    pass\n";
+    let worktree = Worktree::new(&[("kinds.py", types)]);
+    let found = worktree.result("teach-graph", json!({"topic": "kinds", "seeds": ["Kind.convert"]}));
+    let why = |name: &str| {
+        let parts = ["core", "prereqs", "support"].into_iter().flat_map(|part| found[part].as_array().unwrap());
+        let unit = parts.into_iter().find(|unit| unit["symbol"]["name"] == name);
+        unit.map(|unit| unit["why"].as_str().unwrap().to_owned()).unwrap_or_default()
+    };
+    assert_eq!(why("Kind"), "has the method Kind.convert");
+    // Methods and nested functions are read with what contains them.
+    assert_eq!(found["prereqs"].as_array().unwrap().len(), 4, "{found:#}");
+    assert_eq!(all(&found["prereqs"][0]["parts"], ""), ["__call__ 6-7"]);
+    assert_eq!(why("Number"), "has the method Number.convert");
+    assert_eq!(why("Whole"), "has the method Whole.convert");
+    assert_eq!(why("Place"), "in the signature of Number.convert (kinds.py:13, by syntax only)");
 }
 
 #[test]
