@@ -68,7 +68,7 @@ impl Unresolved {
 /// Returns the error of a question whose names are all unresolved.
 pub(crate) fn none_defined(noun: &str, unresolved: &[Unresolved]) -> ToolError {
     let problems: Vec<&str> = unresolved.iter().map(|one| one.problem.as_str()).collect();
-    ToolError::user(format!("no {noun} is defined here: {}", problems.join("; ")))
+    ToolError::user(format!("no {noun} can be used: {}", problems.join("; ")))
 }
 
 /// The maximum number of names in a question.

@@ -16,10 +16,11 @@ use tokio::sync::Mutex;
 
 use super::{Capabilities, OpenParts, Part, Setup, Surface, Toolset};
 
-const INSTRUCTIONS: &str = "Walks over code: teach-graph lists what to read to understand a topic; scout lists what breaks if \
+const INSTRUCTIONS: &str = "What to read, and what breaks: teach-graph lists what to read to understand a topic; scout lists what breaks if \
 a definition changes, and the tests that reach it.";
 
-const TIDEPOOL_INSTRUCTIONS: &str = "Walks over code: teach-graph takes a topic and seeds, scout a query and symbols.";
+const TIDEPOOL_INSTRUCTIONS: &str =
+    "What to read, and what breaks: teach-graph takes a topic and seeds, scout a query and symbols.";
 
 /// The access to facts about code and to diffs.
 pub(crate) struct ExplorePart {

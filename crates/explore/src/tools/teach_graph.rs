@@ -42,7 +42,11 @@ fn lines(list: &ReadingList) -> Vec<String> {
     };
     let by = list.head.checked_by.join(", ");
     let names = if list.head.complete { format!("all names resolved by {by}") } else { head_line(&list.head) };
-    let mut lines = vec![format!("{} definitions to read; {more} · {names}", units.len())];
+    let mut lines = vec![format!(
+        "{} definition{} to read; {more} · {names}",
+        units.len(),
+        if units.len() == 1 { "" } else { "s" }
+    )];
     lines.extend(list.selected.lines());
     lines.extend(list.unresolved.iter().map(Unresolved::line));
     lines.push("in reading order:".to_owned());

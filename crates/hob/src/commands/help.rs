@@ -59,7 +59,7 @@ const GROUPS: &[(&str, &[&str])] = &[
     ),
     ("Agents' questions", &["questions", "answer", "page"]),
     ("Code", &["callers", "uses", "callees", "def", "outline", "fields", "constructors", "matches", "code"]),
-    ("Walks over code", &["teach", "scout", "explore"]),
+    ("What to read, and what breaks", &["teach", "scout", "explore"]),
     ("State of the work", &["work", "brief", "note"]),
     ("Policy for agents' hooks", &["policy", "hooks"]),
     ("Prompts as functions", &["node"]),

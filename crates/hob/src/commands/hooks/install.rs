@@ -244,7 +244,7 @@ fn take_back(file: &HookFile, project: &Project) -> Result<Option<String>, Failu
             Undone::AsBefore => "unchanged, as it is already as before",
             Undone::Removed => "removed, as it did not exist before",
             Undone::EntryRemoved => "changed since, so only hob's hooks were removed",
-            Undone::Left => "kept, because it has changed since",
+            Undone::Left => "kept, because it has changed since; delete what you do not want",
         };
         format!("{}: {shown}: {what}.", file.agent.title())
     }))

@@ -190,3 +190,23 @@ fn a_person_types_for_a_program_that_waits() {
     let listed: Value = serde_json::from_str(&project.run(["call", "repl_list", "--json"]).ok()).unwrap();
     until("the session to be idle", || (listed["sessions"][0]["state"] == "idle").then_some(()));
 }
+
+/// R cuts the echo of a line that is longer than its terminal.
+#[test]
+fn a_long_temporary_directory_adds_nothing_to_the_output() {
+    let project = fresh();
+    let long = project.home().join("long".repeat(30));
+    std::fs::create_dir(&long).unwrap();
+    for (program, profile, code, output) in [
+        ("R", "r", "x <- 40\nx + 2", "[1] 42\n"),
+        ("lua", "lua", "x = 40\nprint(x + 2)", "42\n"),
+        ("ruby", "ruby", "x = 40\nputs x + 2", "42\n"),
+        ("sqlite3", "sqlite3", "select 40\n+ 2;", "42\n"),
+    ] {
+        if has_program(program) {
+            let args = ["eval", "--session", profile, "--profile", profile, code];
+            let ran = Ran::run(project.hob(args).env("TMPDIR", &long));
+            assert!(ran.stdout.starts_with(output), "{profile}: {ran:?}");
+        }
+    }
+}
