@@ -13,7 +13,7 @@ use work::git::{ChangeKind, OperationKind};
 use crate::repository::{Repository, runtime};
 
 #[test]
-fn random_repositories_are_told_as_gits_plumbing_tells_them() {
+fn random_repositories_are_told_as_gits_plumbing_tells_them_long_run() {
     if !has_program("git") {
         return;
     }
