@@ -231,7 +231,7 @@ async fn an_interrupted_load_gets_prelude_back() {
 async fn a_thread_that_floods_spoils_nothing_but_its_own_output() {
     let session = ghci();
     eval(&session, "import Control.Concurrent\nimport Control.Monad\nimport System.IO").await;
-    eval(&session, "flood <- forkIO (forever (hPutStrLn stderr (replicate 200 'x') >> threadDelay 10))").await;
+    eval(&session, "flood <- forkIO (forever (hPutStrLn stderr (replicate 200 'x') >> threadDelay 200))").await;
     for n in 0..20 {
         assert_eq!(eval(&session, &format!("putStrLn \"{n}\"")).await.stdout, format!("{n}\n"));
     }
