@@ -79,7 +79,7 @@ const RANDOM_TESTS: [RandomTest; 3] = [
     },
     RandomTest {
         name: "checkouts",
-        test: &["-p", "hob", "--test", "it", "checkouts::generator::checkouts_of_a_generator"],
+        test: &["-p", "hob", "--test", "it", "checkouts::generator::checkouts_of_a_generator_long_run"],
         times_variable: "HOB_CHECKOUTS",
         default_times: 300,
         environment: &[],

@@ -394,7 +394,7 @@ fn without_a_daemon_the_agent_hears_why_and_the_next_request_tries_again() {
 }
 
 #[test]
-fn a_hundred_random_deaths() {
+fn a_hundred_random_deaths_long_run() {
     let seed = std::env::var("HOB_TEST_SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or_else(random);
     println!("HOB_TEST_SEED={seed}");
     let mut state = seed | 1;

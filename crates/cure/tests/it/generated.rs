@@ -207,7 +207,7 @@ fn report(mut faults: Vec<String>) {
 }
 
 #[test]
-fn programs_give_what_they_were_made_to_give() {
+fn programs_give_what_they_were_made_to_give_long_run() {
     let has_erlang = has_program("erl");
     let tally = Tally::default();
     let start = Instant::now();

@@ -66,7 +66,11 @@ macro_rules! hostile {
 const DEEP: usize = 100_000;
 
 fn nested(open: &str, inside: &str, close: &str) -> String {
-    module(&format!("  def f(a: Int): Int = {}{inside}{}", open.repeat(DEEP), close.repeat(DEEP)))
+    nested_in(DEEP, open, inside, close)
+}
+
+fn nested_in(depth: usize, open: &str, inside: &str, close: &str) -> String {
+    module(&format!("  def f(a: Int): Int = {}{inside}{}", open.repeat(depth), close.repeat(depth)))
 }
 
 hostile! {
@@ -75,7 +79,7 @@ hostile! {
     open_parentheses: "(".repeat(DEEP) => "1 in all; 1:1 error C0104";
     ifs_in_ifs: nested("if a > 0 then ", "a", " else 2") => "C0105: nested more than 128 deep";
     a_chain_of_else_if: nested("if a > 0 then 1 else ", "a", "") => "C0105: nested more than 128 deep";
-    matches: nested("match a do 0 -> 1 _ -> ", "a", " end") => "C0105: nested more than 128 deep";
+    matches: nested_in(1_000, "match a do 0 -> 1 _ -> ", "a", " end") => "C0105: nested more than 128 deep";
     functions: nested("fn(x) -> ", "a", " end") => "C0105: nested more than 128 deep";
     signs: nested("- ", "a", "") => "C0105: nested more than 128 deep";
     sums: nested("a + ", "a", "") => "C0105: nested more than 128 deep";
@@ -96,6 +100,90 @@ hostile! {
     words_that_are_none: "do ".repeat(DEEP) => "1 in all; 1:1 error C0104";
     ends: module(&"end ".repeat(DEEP)) => "1001 in all; 2:5 error C0103";
     operators_that_are_none: module(&format!("  def f(a: Int): Any = {}a", "a :: ".repeat(DEEP))) => "1001 in all; ";
+}
+
+// Texts of which the long run tries larger ones.
+
+fn modules_in_a_row(count: usize) -> String {
+    format!(
+        "{}module M{count} do\n  def f(): Int = 1\nend\n",
+        many(count, |at| format!("module M{at} do\n  import M{}\nend\n", at + 1))
+    )
+}
+
+fn modules_in_circle(count: usize) -> String {
+    many(count, |at| format!("module M{at} do\n  import M{}\nend\n", (at + 1) % count))
+}
+
+fn derived(count: usize) -> String {
+    module(&format!(
+        "{}  def main(): String = \"#{{L7(1)}}\"",
+        many(count, |at| format!("  type T{at} = L{at}(Int) | R{at} derive Show, Eq\n"))
+    ))
+}
+
+fn lists_in_lists(count: usize) -> String {
+    module(&format!(
+        "  def f(x: Int): Any =\n    let a0 = x\n{}    a{count}",
+        many(count, |at| format!("    let a{} = [a{at}]\n", at + 1))
+    ))
+}
+
+fn conditions(count: usize) -> String {
+    module(&format!(
+        "  def f(x: Int): Bool =\n    let b0 = x > 0\n{}    b{count}",
+        many(count, |at| format!("    let b{} = b{at} {} x > {at}\n", at + 1, if at % 2 == 0 { "and" } else { "or" }))
+    ))
+}
+
+fn guarded(count: usize) -> String {
+    module(&format!(
+        "  def f(n: Int, m: Int): Int =\n    match n do\n{}      _ -> 0\n    end",
+        many(count, |at| format!("      x when x > {at} and m < {at} -> 1\n"))
+    ))
+}
+
+fn competing_machine(count: usize) -> String {
+    module(&format!(
+        "  record C do\n    n: Int\n  end\n  fsm C{{n: 0}} do\n{}  end",
+        many(count, |at| format!("    A --> |e| A when n > {at}\n"))
+    ))
+}
+
+fn long_machine(count: usize) -> String {
+    module(&format!(
+        "  fsm L do\n{}    S{count} --> |e| S0\n  end",
+        many(count, |at| format!("    S{at} --> |e| S{}\n    S{at} --> |x| D{at}\n", at + 1))
+    ))
+}
+
+fn numbers(count: usize) -> String {
+    module(&format!(
+        "  type D = {{x: Int | x != {0}}}\n  def g(d: D): Int = d\n{1}",
+        "9".repeat(50_000),
+        many(count, |at| format!(
+            "  def f{at}(a: Int): Int = if a > {at} then g(a * {}) else g({at})\n",
+            "7".repeat(20_000)
+        ))
+    ))
+}
+
+fn varying_type(count: usize) -> String {
+    module(&format!(
+        "  type F(T) = F(T => T)\n  def f(a: {0}Int{1}): {0}Int{1} = a",
+        "F(".repeat(count),
+        ")".repeat(count)
+    ))
+}
+
+fn choices(count: usize) -> String {
+    module(&format!(
+        "  def f({}): {{r: Int | r != 0}} =\n    if {} then {} - {} else 1",
+        joined(count, ", ", |at| format!("a{at}: Int")),
+        joined(count, " and ", |at| format!("(a{at} == 1 or a{at} == 2)")),
+        joined(count, " + ", |at| format!("a{at}")),
+        2 * count + 1
+    ))
 }
 
 hostile! {
@@ -124,9 +212,12 @@ hostile! {
     many_unknown_modules: module(&many(5_000, |at| format!("  import Nope{at}\n"))) => "1001 in all; 2:10 error C0201";
     many_errors: module(&many(1_000, |at| format!("  def f{at}(: Int): Int = 1\n"))) => "1000 in all; 2:10 error C0101";
     aliases_of_aliases: module(&format!("  type A0 = Int\n{}  def f(a: A4999): Int = a", many(4_999, |at| format!("  type A{} = A{at}\n", at + 1)))) => "accepted";
-    modules_one_after_the_other: format!("{}module M1000 do\n  def f(): Int = 1\nend\n", many(1_000, |at| format!("module M{at} do\n  import M{}\nend\n", at + 1))) => "accepted";
-    modules_in_a_circle: many(1_000, |at| format!("module M{at} do\n  import M{}\nend\n", (at + 1) % 1_000)) => "error C0";
-    many_derived: module(&format!("{}  def main(): String = \"#{{L7(1)}}\"", many(2_000, |at| format!("  type T{at} = L{at}(Int) | R{at} derive Show, Eq\n")))) => "accepted";
+    modules_one_after_the_other: modules_in_a_row(100) => "accepted";
+    modules_one_after_the_other_long_run: modules_in_a_row(1_000) => "accepted";
+    modules_in_a_circle: modules_in_circle(100) => "error C0";
+    modules_in_a_circle_long_run: modules_in_circle(1_000) => "error C0";
+    many_derived: derived(200) => "accepted";
+    many_derived_long_run: derived(2_000) => "accepted";
     many_instances: module(&format!("  typeclass C(T) do\n    def m(x: T): Int\n  end\n{}", many(3_000, |at| format!("  type T{at} = L{at}\n  instance C(T{at}) do\n    def m(x: T{at}): Int = {at}\n  end\n")))) => "accepted";
     classes_upon_classes: module(&many(3_000, |at| format!("  typeclass C{at}(T){} do\n    def m{at}(x: T): Int\n  end\n", if at < 2_999 { format!(" when C{}(T)", at + 1) } else { String::new() }))) => "";
     sums_of_sums: module(&format!("  type T0 = C0(Int => Int)\n{}", many(3_000, |at| format!("  type T{} = C{}(T{at})\n", at + 1, at + 1)))) => "accepted";
@@ -142,19 +233,27 @@ hostile! {
     arguments_that_double: module(&format!("  type D(T) = {{T, T}}\n  def f(x: {}Int{}): Int = 1", "D(".repeat(100), ")".repeat(100))) => "C0313";
     functions_that_double: module(&format!("  def f(n: Int): Any =\n    let a0 = fn(x) -> x end\n{}    a40(n)", many(40, |at| format!("    let a{} = fn(x) -> {{a{at}(x), a{at}(x)}} end\n", at + 1)))) => "C0313";
     calls_that_double: module(&format!("  def p(x: A): {{A, A}} = {{x, x}}\n  def f(): Any = {}1{}", "p(".repeat(100), ")".repeat(100))) => "C0313";
-    types_that_vary_in_no_direction: module(&format!("  type F(T) = F(T => T)\n  def f(a: {0}Int{1}): {0}Int{1} = a", "F(".repeat(100), ")".repeat(100))) => "C0007";
-    lists_of_lists: module(&format!("  def f(x: Int): Any =\n    let a0 = x\n{}    a5000", many(5_000, |at| format!("    let a{} = [a{at}]\n", at + 1)))) => "C0313";
+    types_that_vary_in_no_direction: varying_type(6) => "accepted";
+    types_that_vary_in_no_direction_long_run: varying_type(100) => "C0007";
+    lists_of_lists: lists_in_lists(1_000) => "C0313";
+    lists_of_lists_long_run: lists_in_lists(5_000) => "C0313";
     squares_of_squares: module(&format!("  def f(): Int =\n    let a0 = 3\n{}    a60", many(60, |at| format!("    let a{} = a{at} * a{at}\n", at + 1)))) => "accepted";
     conditions_that_double: module(&format!("  def f({}): {{r: Int | r != 0}} = if {}b0{} then 0 else 1", joined(60, ", ", |at| format!("b{at}: Bool")), "(".repeat(59), many(59, |at| format!(" == b{})", at + 1)))) => "C040";
-    conditions_in_conditions: module(&format!("  def f(x: Int): Bool =\n    let b0 = x > 0\n{}    b3000", many(3_000, |at| format!("    let b{} = b{at} {} x > {at}\n", at + 1, if at % 2 == 0 { "and" } else { "or" })))) => "accepted";
-    choices_of_choices: module(&format!("  def f({}): {{r: Int | r != 0}} =\n    if {} then {} - 61 else 1", joined(30, ", ", |at| format!("a{at}: Int")), joined(30, " and ", |at| format!("(a{at} == 1 or a{at} == 2)")), joined(30, " + ", |at| format!("a{at}")))) => "C0402: could not prove";
+    conditions_in_conditions: conditions(300) => "accepted";
+    conditions_in_conditions_long_run: conditions(3_000) => "accepted";
+    choices_of_choices: choices(8) => "accepted";
+    choices_of_choices_long_run: choices(30) => "C0402: could not prove";
     pigeons: module(&format!("  def f({}): {{r: Int | r != 0}} =\n    if {} and {} then 0 else 1", joined(12, ", ", |at| format!("p{at}: Int")), joined(12, " and ", |at| format!("p{at} >= 0 and p{at} < 11")), joined(12, " and ", |at| joined(at.max(1), " and ", |other| format!("p{at} != p{}", if at == 0 { 1 } else { other }))))) => "C040";
     divisors: module(&format!("  def f(a: Int): {{r: Int | r != 0}} =\n    if {} then 0 else 1", [3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37, 41].map(|prime| format!("a % {prime} == {}", prime / 2)).join(" and "))) => "C040";
     large_factors: module(&format!("  def f(a: Int, b: Int): {{r: Int | r != 0}} =\n    if {} * a - {} * b == 1 and a > 0 and b > 0 then 0 else 1", "7".repeat(20_000), "9".repeat(20_000))) => "accepted";
-    numbers_in_conditions: module(&format!("  type D = {{x: Int | x != {0}}}\n  def g(d: D): Int = d\n{1}", "9".repeat(50_000), many(20, |at| format!("  def f{at}(a: Int): Int = if a > {at} then g(a * {}) else g({at})\n", "7".repeat(20_000))))) => "accepted";
-    guards: module(&format!("  def f(n: Int, m: Int): Int =\n    match n do\n{}      _ -> 0\n    end", many(1_000, |at| format!("      x when x > {at} and m < {at} -> 1\n")))) => "";
-    machines_that_compete: module(&format!("  record C do\n    n: Int\n  end\n  fsm C{{n: 0}} do\n{}  end", many(700, |at| format!("    A --> |e| A when n > {at}\n")))) => "";
-    machines_that_are_long: module(&format!("  fsm L do\n{}    S5000 --> |e| S0\n  end", many(5_000, |at| format!("    S{at} --> |e| S{}\n    S{at} --> |x| D{at}\n", at + 1)))) => "accepted";
+    numbers_in_conditions: numbers(2) => "accepted";
+    numbers_in_conditions_long_run: numbers(20) => "accepted";
+    guards: guarded(100) => "";
+    guards_long_run: guarded(1_000) => "";
+    machines_that_compete: competing_machine(100) => "";
+    machines_that_compete_long_run: competing_machine(700) => "";
+    machines_that_are_long: long_machine(300) => "accepted";
+    machines_that_are_long_long_run: long_machine(5_000) => "accepted";
     columns_of_truths: module(&format!("  def f(t: {{{}}}): Int =\n    match t do\n{}      _ -> 0\n    end", ["Bool"; 40].join(", "), many(20, |row| format!("      {{{}}} -> 1\n", joined(40, ", ", |at| if at == row || at == 39 - row { "true".into() } else { "_".into() }))))) => "C0503";
     columns_of_numbers: module(&format!("  def f(t: {{{}}}): Int =\n    match t do\n{}      _ -> 0\n    end", ["Int"; 20].join(", "), many(60, |row| format!("      {{{}}} -> 1\n", joined(20, ", ", |at| if (row * 7 + at * 3) % 5 < 2 { row.to_string() } else { "_".into() }))))) => "C0503";
     trees_of_patterns: module(&format!("  type T = L | N(T, T)\n  def f(t: T): Int =\n    match t do\n{}      _ -> 0\n    end", many(40, |at| format!("      {}L{} -> 1\n      {}L{} -> 1\n", "N(".repeat(at + 2), ", L)".repeat(at + 2), "N(L, ".repeat(at + 2), ")".repeat(at + 2))))) => "accepted";
@@ -163,7 +262,7 @@ hostile! {
 
 /// Expensive code in a text with many modules: they share the budget of the text.
 #[test]
-fn many_hard_modules_take_no_more_than_one() {
+fn many_hard_modules_take_no_more_than_one_long_run() {
     let conditions = joined(30, " and ", |at| format!("(a{at} == 1 or a{at} == 2)"));
     let (params, sum) = (joined(30, ", ", |at| format!("a{at}: Int")), joined(30, " + ", |at| format!("a{at}")));
     let hard = many(100, |at| {

@@ -286,7 +286,7 @@ fn interpreted(module: &Arc<Module>) -> Option<Result<String, String>> {
 }
 
 #[test]
-fn random_modules_do_the_same_on_erlang() {
+fn random_modules_do_the_same_on_erlang_long_run() {
     let Some(otp) = Otp::start() else { return };
     let modules = (1..=150).map(|seed| Arc::new(module(&format!("R{seed}"), seed)));
     let modules: Vec<_> = modules.filter_map(|module| Some((interpreted(&module)?, module))).collect();

@@ -107,18 +107,27 @@ fn project(agent: &Agent, files: &[(&str, &str)]) -> TestProject {
     project
 }
 
+/// Runs a check with all agents at once: each has its own project.
+fn with_each_agent(check: impl Fn(&Agent) + Sync) {
+    std::thread::scope(|scope| {
+        for agent in &AGENTS {
+            scope.spawn(|| check(agent));
+        }
+    });
+}
+
 #[test]
 fn fresh_is_not_registered() {
-    for agent in &AGENTS {
+    with_each_agent(|agent| {
         let ran = project(agent, &[]).run(["doctor"]);
         assert_eq!(findings_of(agent, &ran), format!("-- {}: hob is not registered; run `hob init`", agent.title));
         assert_eq!(ran.code, Some(0));
-    }
+    });
 }
 
 #[test]
 fn registered_but_not_trusted_is_not_ok() {
-    for agent in &AGENTS {
+    with_each_agent(|agent| {
         let project = project(agent, &[]);
         project.run(["init", "--agent", agent.name]).ok();
         let ran = project.run(["doctor"]);
@@ -130,19 +139,19 @@ fn registered_but_not_trusted_is_not_ok() {
             assert!(line.contains("does not trust this") && line.contains("`hob init --allow`"), "{line}");
         }
         assert_eq!(ran.code, Some(0), "{line}");
-    }
+    });
 }
 
 #[test]
 fn ready_is_ok() {
-    for agent in &AGENTS {
+    with_each_agent(|agent| {
         let project = project(agent, &[]);
         project.run(["init", "--allow", "--agent", agent.name]).ok();
         let line = findings_of(agent, &project.run(["doctor"]));
         let bin = project.top().join("bin/hob");
         let by = project.root().join(if agent.name == "copilot" { ".mcp.json" } else { agent.file });
         assert_eq!(line, format!("ok {}: starts {} (by {})", agent.title, bin.display(), by.display()));
-    }
+    });
 }
 
 #[test]
@@ -170,7 +179,7 @@ fn an_agent_whose_files_are_elsewhere_is_not_ok() {
 
 #[test]
 fn disabled_is_not_ok() {
-    for agent in &AGENTS {
+    with_each_agent(|agent| {
         let project = project(agent, &[]);
         project.run(["init", "--allow", "--agent", agent.name]).ok();
         write(&project, agent.disabled.0, agent.disabled.1);
@@ -178,39 +187,39 @@ fn disabled_is_not_ok() {
         assert!(line.starts_with(&format!("-- {}: does not start hob", agent.title)), "{line}");
         assert!(line.contains("has hob disabled") || line.contains("has hob rejected"), "{line}");
         assert!(!line.contains("--allow"), "{line}");
-    }
+    });
 }
 
 #[test]
 fn what_the_agent_cannot_read_would_break() {
-    for agent in &AGENTS {
+    with_each_agent(|agent| {
         let project = project(agent, &[(agent.file, agent.broken)]);
         let ran = project.run(["doctor"]);
         let line = findings_of(agent, &ran);
         assert!(line.starts_with(&format!("!! {}: ", agent.title)) && line.contains(": line "), "{line}");
         assert_eq!(ran.code, Some(5), "{line}");
-    }
+    });
 }
 
 #[test]
 fn a_program_that_is_not_there_would_break() {
-    for agent in &AGENTS {
+    with_each_agent(|agent| {
         let project = project(agent, &[(agent.file, &agent.entry.replace("COMMAND", "hob"))]);
         let ran = Ran::run(project.hob(["doctor"]).env("PATH", "/nowhere"));
         let line = findings_of(agent, &ran);
         let words = "starts `hob`, which does not exist";
         assert!(line.starts_with(&format!("!! {}: ", agent.title)) && line.contains(words), "{line}");
-    }
+    });
 }
 
 #[test]
 fn a_foreign_entry_would_break() {
-    for agent in &AGENTS {
+    with_each_agent(|agent| {
         let project = project(agent, &[(agent.file, &agent.entry.replace("COMMAND", "./bin/hob"))]);
         let line = findings_of(agent, &project.run(["doctor"]));
         assert!(line.starts_with(&format!("!! {}: ", agent.title)), "{line}");
         assert!(line.contains("starts `./bin/hob mcp`, which is not what `hob init` writes"), "{line}");
-    }
+    });
 }
 
 #[test]
@@ -218,7 +227,7 @@ fn a_linked_worktree_has_files_of_its_own() {
     if !testkit::has_program("git") {
         return;
     }
-    for agent in &AGENTS {
+    with_each_agent(|agent| {
         let project = project(agent, &[]);
         let git = |args: &[&str]| Ran::run(project.command("git").args(args)).ok();
         git(&["init", "-q"]);
@@ -233,7 +242,7 @@ fn a_linked_worktree_has_files_of_its_own() {
         let line = findings_of(agent, &run(&["doctor"]));
         assert!(line.starts_with(&format!("ok {}: starts ", agent.title)), "{line}");
         assert!(line.contains(&format!("(by {}/", linked.display())), "{line}");
-    }
+    });
 }
 
 #[test]

@@ -86,7 +86,7 @@ fn running(project: &TestProject, command: &str) -> Vec<i32> {
 }
 
 #[test]
-fn twenty_killed_daemons_leave_no_server_and_none_is_doubled() {
+fn twenty_killed_daemons_leave_no_server_and_none_is_doubled_long_run() {
     if !has_program("ty") {
         return;
     }

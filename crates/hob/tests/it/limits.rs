@@ -39,9 +39,9 @@ fn sessions() {
 
 #[test]
 fn queued_evaluations() {
-    let (_project, mut peer) = limited("[limits]\nqueued_evaluations = 1\n");
+    let (project, mut peer) = limited("[limits]\nqueued_evaluations = 1\n");
     start(&mut peer, "main", "bash");
-    let running = peer.call("repl_eval", json!({"code": "sleep 60", "wait_ms": 0}));
+    let running = peer.call("repl_eval", json!({"code": "until [ -e over ]; do sleep 0.02; done", "wait_ms": 0}));
     assert!(!running.is_error, "{}", running.text);
     let queued = peer.call("repl_eval", json!({"code": "echo queued", "wait_ms": 0}));
     assert_eq!(queued.structured["status"], "queued", "{queued:#?}");
@@ -49,7 +49,7 @@ fn queued_evaluations() {
     let first = peer.call("repl_wait", json!({"eval": running.structured["eval"], "wait_ms": 0}));
     assert!(refused.is_error, "{}\nwhile the first was: {}", refused.text, first.text);
     assert_says(&refused.text, &["limits.queued_evaluations", "1"]);
-    peer.call("repl_interrupt", json!({}));
+    project.write("over", "");
     let waited = peer.call("repl_wait", json!({"eval": queued.structured["eval"], "wait_ms": 50_000}));
     assert_says(&waited.text, &["queued"]);
 }

@@ -93,6 +93,8 @@ const QUIET: &[&[&str]] = &[
 
 struct Scene {
     project: TestProject,
+    /// The directory of `hob`, which is not in a snapshot.
+    _programs: tempfile::TempDir,
     hob: PathBuf,
     as_nobody: bool,
 }
@@ -100,11 +102,15 @@ struct Scene {
 impl Scene {
     fn new() -> Scene {
         let project = fresh();
-        let hob = project.top().join("hob");
         // The user `nobody` may not be able to read the build directory.
-        fs::copy(env!("CARGO_BIN_EXE_hob"), &hob).unwrap();
+        let programs = tempfile::tempdir().unwrap();
+        fs::set_permissions(programs.path(), fs::Permissions::from_mode(0o755)).unwrap();
+        let hob = programs.path().join("hob");
+        fs::hard_link(env!("CARGO_BIN_EXE_hob"), &hob)
+            .or_else(|_| fs::copy(env!("CARGO_BIN_EXE_hob"), &hob).map(drop))
+            .unwrap();
         let as_nobody = fs::metadata("/proc/self").is_ok_and(|own| std::os::unix::fs::MetadataExt::uid(&own) == 0);
-        let scene = Scene { project, hob, as_nobody };
+        let scene = Scene { project, _programs: programs, hob, as_nobody };
         scene.give(scene.project.top());
         scene
     }
@@ -201,80 +207,92 @@ impl Scene {
     }
 }
 
+/// Runs the commands in a location. Returns the location's row.
+fn row(name: &str, make: fn(&Scene) -> (PathBuf, Option<PathBuf>)) -> String {
+    let scene = Scene::new();
+    let (cwd, root) = make(&scene);
+    scene.give(scene.project.top());
+    let before = scene.snapshot();
+    for quiet in QUIET {
+        let ran = scene.run(&cwd, quiet);
+        assert!(!ran.stderr.contains("panicked"), "{name}: {quiet:?}: {ran:#?}");
+        let only_in_projects = matches!(quiet[0], "status" | "stop");
+        if root.is_none() && only_in_projects {
+            assert!(
+                ran.stderr.contains("cannot be a project") && ran.stderr.contains("--project DIR"),
+                "{name}: {ran:#?}"
+            );
+        } else if !matches!(quiet, ["call", "repl_evla"] | ["call", _, "--cod", _] | ["frobnicate"]) {
+            assert_eq!(ran.code, Some(0), "{name}: {quiet:?}: {ran:#?}");
+        } else {
+            assert_eq!(ran.code, Some(2), "{name}: {quiet:?}: {ran:#?}");
+        }
+    }
+    let after = scene.snapshot();
+    let changed: Vec<_> =
+        after.iter().filter(|(path, now)| before.get(*path) != Some(now)).map(|(path, _)| path).collect();
+    assert!(changed.is_empty(), "{name}: what only lists or helps wrote {changed:?}");
+    assert_eq!(scene.daemons(), 0, "{name}: what only lists or helps starts nothing");
+
+    let mut line = format!("{name}: ");
+    let shown = |path: &Path| match path.strip_prefix(scene.project.top()) {
+        Ok(path) => path.display().to_string(),
+        Err(_) => "?".to_owned(),
+    };
+    let status = scene.run(&cwd, &["status", "--json"]);
+    let status: serde_json::Value = serde_json::from_str(&status.stdout).unwrap_or_default();
+    let said = status["root"].as_str().map(PathBuf::from);
+    assert_eq!(said, root, "{name}");
+    line.push_str(&said.map_or("no root".to_owned(), |root| format!("root {}", shown(&root))));
+
+    let started = scene.run(&cwd, &["call", "repl_start", "--profile", "bash"]);
+    let evaluated = scene.run(&cwd, &["call", "repl_eval", "--code", "echo $((6 * 7)) in $PWD"]);
+    line.push_str(&format!("; call: {}", outcome(&started)));
+    if root.is_some() {
+        assert!(evaluated.stdout.contains(&format!("42 in {}", cwd.display())), "{name}: {evaluated:#?}");
+    }
+    line.push_str(&format!(", {} daemon, wrote {:?}", scene.daemons(), scene.written_since(&before)));
+
+    let mut peer = McpPeer::spawn(scene.command(&cwd, &["mcp"]));
+    peer.initialize();
+    let id = peer.start_call("repl_list", json!({}));
+    let listed = peer.response(id);
+    let refused = listed["error"]["message"].as_str().map(|why| why.contains("cannot be a project"));
+    assert!(refused != Some(false), "{name}: {listed}");
+    line.push_str(&format!("; mcp: {}", if refused.is_some() { "says so" } else { "serves" }));
+    drop(peer);
+    let init = scene.run(&cwd, &["init", "--agent", "claude"]);
+    line.push_str(&format!("; init: {}, wrote {:?}\n", outcome(&init), scene.written_since(&before)));
+    if let Some(root) = &root {
+        let stopped = scene.run(&cwd, &["stop"]);
+        assert!(
+            stopped.stdout.contains(&format!("The daemon of {} has stopped", root.display())),
+            "{name}: {stopped:#?}"
+        );
+    }
+    let stopped = scene.daemons();
+    assert_eq!(stopped, 0, "{name}");
+    // Make it removable.
+    let _ = fs::set_permissions(scene.project.root().join("sub"), fs::Permissions::from_mode(0o755));
+    line
+}
+
 #[test]
 fn places_by_commands() {
     if !has_program("git") || !has_program("setpriv") {
         return;
     }
-    let mut table = String::new();
-    for (name, make) in PLACES {
-        let scene = Scene::new();
-        let (cwd, root) = make(&scene);
-        scene.give(scene.project.top());
-        let before = scene.snapshot();
-        for quiet in QUIET {
-            let ran = scene.run(&cwd, quiet);
-            assert!(!ran.stderr.contains("panicked"), "{name}: {quiet:?}: {ran:#?}");
-            let only_in_projects = matches!(quiet[0], "status" | "stop");
-            if root.is_none() && only_in_projects {
-                assert!(
-                    ran.stderr.contains("cannot be a project") && ran.stderr.contains("--project DIR"),
-                    "{name}: {ran:#?}"
-                );
-            } else if !matches!(quiet, ["call", "repl_evla"] | ["call", _, "--cod", _] | ["frobnicate"]) {
-                assert_eq!(ran.code, Some(0), "{name}: {quiet:?}: {ran:#?}");
-            } else {
-                assert_eq!(ran.code, Some(2), "{name}: {quiet:?}: {ran:#?}");
-            }
+    // In parallel, since each location has its own project and home.
+    let mut rows = vec![String::new(); PLACES.len()];
+    std::thread::scope(|scope| {
+        for (rows, places) in rows.chunks_mut(4).zip(PLACES.chunks(4)) {
+            scope.spawn(move || {
+                for (line, (name, make)) in rows.iter_mut().zip(places) {
+                    *line = row(name, *make);
+                }
+            });
         }
-        let after = scene.snapshot();
-        let changed: Vec<_> =
-            after.iter().filter(|(path, now)| before.get(*path) != Some(now)).map(|(path, _)| path).collect();
-        assert!(changed.is_empty(), "{name}: what only lists or helps wrote {changed:?}");
-        assert_eq!(scene.daemons(), 0, "{name}: what only lists or helps starts nothing");
-
-        let mut line = format!("{name}: ");
-        let shown = |path: &Path| match path.strip_prefix(scene.project.top()) {
-            Ok(path) => path.display().to_string(),
-            Err(_) => "?".to_owned(),
-        };
-        let status = scene.run(&cwd, &["status", "--json"]);
-        let status: serde_json::Value = serde_json::from_str(&status.stdout).unwrap_or_default();
-        let said = status["root"].as_str().map(PathBuf::from);
-        assert_eq!(said, root, "{name}");
-        line.push_str(&said.map_or("no root".to_owned(), |root| format!("root {}", shown(&root))));
-
-        let started = scene.run(&cwd, &["call", "repl_start", "--profile", "bash"]);
-        let evaluated = scene.run(&cwd, &["call", "repl_eval", "--code", "echo $((6 * 7)) in $PWD"]);
-        line.push_str(&format!("; call: {}", outcome(&started)));
-        if root.is_some() {
-            assert!(evaluated.stdout.contains(&format!("42 in {}", cwd.display())), "{name}: {evaluated:#?}");
-        }
-        line.push_str(&format!(", {} daemon, wrote {:?}", scene.daemons(), scene.written_since(&before)));
-
-        let mut peer = McpPeer::spawn(scene.command(&cwd, &["mcp"]));
-        peer.initialize();
-        let id = peer.start_call("repl_list", json!({}));
-        let listed = peer.response(id);
-        let refused = listed["error"]["message"].as_str().map(|why| why.contains("cannot be a project"));
-        assert!(refused != Some(false), "{name}: {listed}");
-        line.push_str(&format!("; mcp: {}", if refused.is_some() { "says so" } else { "serves" }));
-        drop(peer);
-        let init = scene.run(&cwd, &["init", "--agent", "claude"]);
-        line.push_str(&format!("; init: {}, wrote {:?}\n", outcome(&init), scene.written_since(&before)));
-        if let Some(root) = &root {
-            let stopped = scene.run(&cwd, &["stop"]);
-            assert!(
-                stopped.stdout.contains(&format!("The daemon of {} has stopped", root.display())),
-                "{name}: {stopped:#?}"
-            );
-        }
-        let stopped = scene.daemons();
-        assert_eq!(stopped, 0, "{name}");
-        table.push_str(&line);
-        // Make it removable.
-        let _ = fs::set_permissions(scene.project.root().join("sub"), fs::Permissions::from_mode(0o755));
-    }
+    });
     expect![[r#"
         a directory of a git repository: root project; call: done, 1 daemon, wrote []; mcp: serves; init: done, wrote [".mcp.json", "hob.toml"]
         a worktree of it: root project; call: done, 1 daemon, wrote []; mcp: serves; init: done, wrote [".mcp.json"]
@@ -290,7 +308,7 @@ fn places_by_commands() {
         a home that is a repository: no root; call: refused, 0 daemon, wrote []; mcp: says so; init: refused, wrote []
         the temporary directory: no root; call: refused, 0 daemon, wrote []; mcp: says so; init: refused, wrote []
         /: no root; call: refused, 0 daemon, wrote []; mcp: says so; init: refused, wrote []
-    "#]].assert_eq(&table);
+    "#]].assert_eq(&rows.concat());
 }
 
 fn outcome(ran: &Ran) -> &'static str {

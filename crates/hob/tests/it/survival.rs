@@ -170,7 +170,7 @@ fn a_killed_standalone_server_leaves_nothing() {
 /// `HOB_TEST_KILLS` sets the number of kills, `HOB_TEST_SEED` the random seed.
 #[test]
 fn a_front_end_survives_its_daemon() {
-    let (kills, seed) = (number("HOB_TEST_KILLS", 10), number("HOB_TEST_SEED", u64::from(std::process::id())));
+    let (kills, seed) = (number("HOB_TEST_KILLS", 5), number("HOB_TEST_SEED", u64::from(std::process::id())));
     eprintln!("{kills} kills, HOB_TEST_SEED={seed}");
     if !has_program("python3") {
         return;

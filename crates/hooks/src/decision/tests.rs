@@ -131,13 +131,13 @@ fn incoming(agent: Agent, named: &str, raw: Vec<u8>) -> IncomingEvent {
 }
 
 #[test]
-fn ten_thousand_random_payloads_say_nothing_without_a_rule() {
+fn two_thousand_random_payloads_say_nothing_without_a_rule() {
     let here = Here::new();
     let decider = decider(&here.project);
     let mut runner = TestRunner::deterministic();
     let mut agents = Agent::ALL.iter().cycle();
     let payloads = payload();
-    for number in 0..10_000 {
+    for number in 0..2_000 {
         let raw = payloads.new_tree(&mut runner).unwrap().current();
         let agent = *agents.next().unwrap();
         let named = agent.rows()[number % agent.rows().len()].name;
@@ -148,7 +148,7 @@ fn ten_thousand_random_payloads_say_nothing_without_a_rule() {
 }
 
 #[test]
-fn ten_thousand_journalled_events_are_decided_the_same_again() {
+fn two_thousand_journalled_events_are_decided_the_same_again() {
     let here = Here::new();
     let project = &here.project;
     std::fs::write(project.root().join(crate::policy::FILE), POLICY).unwrap();
@@ -157,7 +157,7 @@ fn ten_thousand_journalled_events_are_decided_the_same_again() {
     let commands =
         ["git push -f", "git push", "rm -rf x", "eval $x", "ls", "echo a > src/b", "sudo git push --force x"];
     let (payloads, mut verdicts) = (payload(), HashSet::new());
-    for number in 0..10_000 {
+    for number in 0..2_000 {
         let agent = Agent::ALL[number % Agent::ALL.len()];
         let row = agent.rows()[number / Agent::ALL.len() % agent.rows().len()];
         let raw = match number % 4 {
@@ -184,7 +184,7 @@ fn ten_thousand_journalled_events_are_decided_the_same_again() {
         let (again, _) = decided(&standing, &event, &line.worktree, &line.cwd, |_| line.facts.clone());
         assert_eq!((again.verdict, &again.rule, &again.matched), (line.verdict, &line.rule, &line.matched), "{line:?}");
     }
-    assert_eq!(count, 10_000);
+    assert_eq!(count, 2_000);
 }
 
 #[test]

@@ -23,7 +23,7 @@ pub(crate) const MAILBOXES: usize = 3;
 
 /// Returns the number of kills; `MAIL_TEST_KILLS` overrides it.
 fn kills() -> usize {
-    std::env::var("MAIL_TEST_KILLS").ok().and_then(|text| text.parse().ok()).unwrap_or(50)
+    std::env::var("MAIL_TEST_KILLS").ok().and_then(|text| text.parse().ok()).unwrap_or(20)
 }
 
 /// Not a separate test: the process that is killed. It prints the id of each message once it is acknowledged.

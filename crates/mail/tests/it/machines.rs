@@ -54,7 +54,7 @@ async fn a_daemon_looks_after_its_own_leases_only() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn connections_cut_under_load_lose_and_double_nothing() {
+async fn connections_cut_under_load_lose_and_double_nothing_long_run() {
     let Some(server) = Server::start() else { return };
     let (here, there) = (daemon(&server, "cut", "here").await, daemon(&server, "cut", "there").await);
     let boxes = [there.agent("b0", "box").await, here.agent("b1", "box").await];

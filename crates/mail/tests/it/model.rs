@@ -311,12 +311,12 @@ fn memory_agrees_with_the_model() {
 }
 
 #[test]
-fn sqlite_agrees_with_the_model() {
+fn sqlite_agrees_with_the_model_long_run() {
     agrees(40, |runtime| runtime.block_on(StoreFixture::sqlite(few())));
 }
 
 #[test]
-fn postgresql_agrees_with_the_model() {
+fn postgresql_agrees_with_the_model_long_run() {
     let Some(server) = crate::postgres::Server::start() else { return };
     let spaces = std::sync::atomic::AtomicU64::new(0);
     agrees(12, |runtime| {

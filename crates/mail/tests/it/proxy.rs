@@ -225,7 +225,7 @@ async fn a_commit_whose_answer_was_lost_stays_uncertain_while_the_database_is_aw
     let (ann, bob) = (fixture.agent("ann", "dev").await, fixture.agent("bob", "dev").await);
     proxy.how.then_goes_away.store(true, Ordering::SeqCst);
     let (mut uncertain, mut uncertain_and_stored, mut refused) = (0, 0, 0);
-    for round in 0..3 {
+    for round in 0..1 {
         proxy.loses_every(1);
         let mut sending = tokio::task::JoinSet::new();
         for index in 0..6 {
@@ -259,7 +259,7 @@ async fn a_commit_whose_answer_was_lost_stays_uncertain_while_the_database_is_aw
         }
     }
     eprintln!("{uncertain} uncertain, of which {uncertain_and_stored} are stored; {refused} refused");
-    assert!(uncertain_and_stored > 0 && proxy.count_lost() == 3);
+    assert!(uncertain_and_stored > 0 && proxy.count_lost() == 1);
     // If the database is available again soon enough, an uncertain change becomes certain.
     proxy.how.then_goes_away.store(false, Ordering::SeqCst);
     proxy.loses_every(2);

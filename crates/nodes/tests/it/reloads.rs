@@ -34,7 +34,7 @@ pub(crate) async fn until(worktree: &Worktree, what: &str, is: impl Fn(&nodes::r
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn five_hundred_edits_with_eight_callers() {
+async fn five_hundred_edits_with_eight_callers_long_run() {
     let place = tempfile::tempdir().expect("a directory");
     let folder = place.path().join("nodes");
     std::fs::create_dir(&folder).expect("a directory");

@@ -61,7 +61,7 @@ async fn one_that_ignores_the_interrupt_is_ended_all_the_same() {
         No connection used the session for N s, so it was interrupted (`repl.idle` sets the time).
         The session ended: no connection used it for N s.
         main (bash): no connection used it for N s, up N s"#]]
-    .assert_eq(&left_alone("bash", "trap '' INT; while true; do :; done").await);
+    .assert_eq(&left_alone("bash", "trap '' INT; while true; do sleep 1000; done").await);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

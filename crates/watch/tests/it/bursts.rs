@@ -214,24 +214,24 @@ async fn run(options: Options, bursts: u64) -> Vec<(String, u64)> {
 }
 
 #[tokio::test]
-async fn random_bursts_are_told_as_they_are() {
+async fn random_bursts_are_told_as_they_are_long_run() {
     let modes = run(options(), BURSTS).await;
     assert_eq!(modes.iter().map(|(mode, _)| mode.as_str()).collect::<Vec<_>>(), [Mode::Inotify.to_string()]);
 }
 
 /// The thread examines paths while the burst continues.
 #[tokio::test]
-async fn random_bursts_without_a_quiet_time() {
+async fn random_bursts_without_a_quiet_time_long_run() {
     run(Options { quiet: Duration::ZERO, max_delay: Duration::from_millis(1), ..options() }, BURSTS).await;
 }
 
 #[tokio::test]
-async fn random_bursts_around_a_limit_of_watches() {
+async fn random_bursts_around_a_limit_of_watches_long_run() {
     let modes = run(Options { max_watches: 100, quiet: Duration::from_millis(1), ..options() }, BURSTS).await;
     assert_eq!(modes.len(), 2, "both modes are met: {modes:?}");
 }
 
 #[tokio::test]
-async fn random_bursts_while_polling() {
+async fn random_bursts_while_polling_long_run() {
     run(Options { polling: true, poll_every: Duration::from_millis(5), ..options() }, BURSTS / 2).await;
 }

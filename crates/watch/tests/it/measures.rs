@@ -12,7 +12,7 @@ fn median(mut times: Vec<Duration>) -> (Duration, Duration) {
 }
 
 #[tokio::test]
-async fn batches_and_syncs_of_ten_thousand_files() {
+async fn batches_and_syncs_of_ten_thousand_files_long_run() {
     let place = tempfile::tempdir().unwrap();
     for number in 0..FILES {
         let dir = place.path().join(format!("{}/{}", number % 10, number % 100));

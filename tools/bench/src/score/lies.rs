@@ -44,11 +44,16 @@ impl Judge {
 
 /// rust-analyzer reads the standard library at each start.
 const JUDGES: &[Judge] = &[
-    Judge::new(("Ty", "ty"), "ty_never_lies", 10, &["ty", "--version"]),
+    Judge::new(("Ty", "ty"), "ty_never_lies_long_run", 10, &["ty", "--version"]),
     Judge::new(("Tsc", "TypeScript 7"), "tsc_never_lies", 10, &["tsc", "--version"]),
-    Judge::new(("Gopls", "gopls"), "gopls_never_lies", 10, &["gopls", "version"]),
-    Judge::new(("Clangd", "clangd"), "clangd_never_lies", 10, &["clangd", "--version"]),
-    Judge::new(("RustAnalyzer", "rust-analyzer"), "rust_analyzer_never_lies", 6, &["rust-analyzer", "--version"]),
+    Judge::new(("Gopls", "gopls"), "gopls_never_lies_long_run", 10, &["gopls", "version"]),
+    Judge::new(("Clangd", "clangd"), "clangd_never_lies_long_run", 10, &["clangd", "--version"]),
+    Judge::new(
+        ("RustAnalyzer", "rust-analyzer"),
+        "rust_analyzer_never_lies_long_run",
+        6,
+        &["rust-analyzer", "--version"],
+    ),
 ];
 
 const DISTURBANCES: &[(&str, &str)] = &[

@@ -366,12 +366,12 @@ fn judge(tongue: Tongue) {
 }
 
 #[test]
-fn rust_analyzer_never_lies() {
+fn rust_analyzer_never_lies_long_run() {
     judge(Tongue::RustAnalyzer);
 }
 
 #[test]
-fn ty_never_lies() {
+fn ty_never_lies_long_run() {
     judge(Tongue::Ty);
 }
 
@@ -381,11 +381,11 @@ fn tsc_never_lies() {
 }
 
 #[test]
-fn gopls_never_lies() {
+fn gopls_never_lies_long_run() {
     judge(Tongue::Gopls);
 }
 
 #[test]
-fn clangd_never_lies() {
+fn clangd_never_lies_long_run() {
     judge(Tongue::Clangd);
 }

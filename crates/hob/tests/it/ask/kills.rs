@@ -37,7 +37,7 @@ struct Deliveries {
 }
 
 #[test]
-fn forty_deaths_lose_no_question_and_no_answer() {
+fn forty_deaths_lose_no_question_and_no_answer_long_run() {
     let project = fresh();
     for number in 0..AGENTS {
         project.run(["quickstart", "--name", &format!("asker-{number}"), "--role", "test"]).ok();

@@ -38,31 +38,37 @@ fn what_another_made_in_the_temporary_directory_is_not_used() {
 /// A process can read its parent's environment as long as the parent runs.
 #[test]
 fn the_daemon_keeps_nothing_of_its_first_clients_environment() {
-    for serve in [false, true] {
-        let project = fresh();
-        let mut command =
-            project.hob(if serve { &["serve"][..] } else { &["call", "repl_start", "--profile", "bash"] });
-        command.env("GITHUB_TOKEN", "s3cret-one").env("MY_OWN", "s3cret-two");
-        command.env("HOB_MAIL_DATABASE", "postgres://me:s3cret-three@127.0.0.1:1/none");
-        command.env("SOME_API_KEY", "s3cret-four");
-        let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-        let daemon = testkit::until("a daemon that serves", || {
-            let status = project.run(["status", "--json"]).stdout;
-            let status: serde_json::Value = serde_json::from_str(&status).ok()?;
-            status["daemon"]["pid"].as_u64()
-        });
-        project.run(["call", "repl_start", "--profile", "bash"]).ok();
-        let code = format!("tr '\\0' '\\n' </proc/{daemon}/environ; readlink /proc/{daemon}/fd/0");
-        let seen = project.run(["call", "repl_eval", "--code", &code]).ok();
-        assert!(seen.contains("HOME=") && seen.contains("/dev/null"), "{seen}");
-        assert!(!seen.contains("s3cret"), "{seen}");
-        // The daemon still has the address.
-        let sent = project.run(["quickstart", "--name", "a", "--role", "b"]);
-        assert!(
-            format!("{sent:?}").contains("mail store is unavailable") && !format!("{sent:?}").contains("s3cret"),
-            "{sent:#?}"
-        );
-        project.run(["stop"]).ok();
-        child.wait().unwrap();
-    }
+    // In parallel, since most of the time is spent on the database, which does not answer.
+    std::thread::scope(|scope| {
+        for serve in [false, true] {
+            scope.spawn(move || daemon_keeps_nothing_of_the_environment(serve));
+        }
+    });
+}
+
+fn daemon_keeps_nothing_of_the_environment(serve: bool) {
+    let project = fresh();
+    let mut command = project.hob(if serve { &["serve"][..] } else { &["call", "repl_start", "--profile", "bash"] });
+    command.env("GITHUB_TOKEN", "s3cret-one").env("MY_OWN", "s3cret-two");
+    command.env("HOB_MAIL_DATABASE", "postgres://me:s3cret-three@127.0.0.1:1/none");
+    command.env("SOME_API_KEY", "s3cret-four");
+    let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    let daemon = testkit::until("a daemon that serves", || {
+        let status = project.run(["status", "--json"]).stdout;
+        let status: serde_json::Value = serde_json::from_str(&status).ok()?;
+        status["daemon"]["pid"].as_u64()
+    });
+    project.run(["call", "repl_start", "--profile", "bash"]).ok();
+    let code = format!("tr '\\0' '\\n' </proc/{daemon}/environ; readlink /proc/{daemon}/fd/0");
+    let seen = project.run(["call", "repl_eval", "--code", &code]).ok();
+    assert!(seen.contains("HOME=") && seen.contains("/dev/null"), "{seen}");
+    assert!(!seen.contains("s3cret"), "{seen}");
+    // The daemon still has the address.
+    let sent = project.run(["quickstart", "--name", "a", "--role", "b"]);
+    assert!(
+        format!("{sent:?}").contains("mail store is unavailable") && !format!("{sent:?}").contains("s3cret"),
+        "{sent:#?}"
+    );
+    project.run(["stop"]).ok();
+    child.wait().unwrap();
 }

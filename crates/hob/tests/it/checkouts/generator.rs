@@ -97,7 +97,7 @@ fn plant(victim: &Victim, random: &mut Random) -> String {
 }
 
 #[test]
-fn checkouts_of_a_generator() {
+fn checkouts_of_a_generator_long_run() {
     if !has_program("git") || !has_program("mkfifo") {
         return;
     }

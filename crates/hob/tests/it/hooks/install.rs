@@ -25,7 +25,11 @@ fn json_of(text: &str) -> Value {
 
 /// Returns doctor's results for an agent's entry before a tool call: the state, the output, the effect, and the verdict.
 fn proven(project: &TestProject, agent: &str) -> Vec<String> {
-    let report = json_of(&project.run(["doctor", "--json"]).stdout);
+    proven_in(&json_of(&project.run(["doctor", "--json"]).stdout), agent)
+}
+
+/// Returns the results of [`proven`] from a report of doctor.
+fn proven_in(report: &Value, agent: &str) -> Vec<String> {
     let entries = report["hooks"].as_array().unwrap();
     let gate = entries.iter().find(|entry| entry["agent"] == agent && entry["states"] != json!([]));
     let gate = gate.unwrap_or_else(|| panic!("{report:#}"));
@@ -68,38 +72,46 @@ fn on_failure_is_for_versions_that_take_it() {
 
 #[test]
 fn every_fail_mode_is_proven_and_holds() {
+    // In parallel, since most of the time is spent in deadlines.
+    std::thread::scope(|scope| {
+        for fail in ["open", "ask", "closed"] {
+            scope.spawn(move || fail_mode_is_proven_and_holds(fail));
+        }
+    });
+}
+
+fn fail_mode_is_proven_and_holds(fail: &str) {
     let all = ["claude", "codex", "gemini", "cursor", "copilot", "opencode"];
     let project = fresh();
     says_version(&project, "claude", "2.1.331 (Claude Code)");
-    for fail in ["open", "ask", "closed"] {
-        for agent in all {
-            project.run(["hooks", "install", "--agent", agent, "--fail", fail]).ok();
-        }
-        for agent in all {
-            // An agent that cannot ask denies instead.
-            let hanging = match (fail, agent) {
-                ("open", _) => "hanging: nothing, runs",
-                ("ask", "claude" | "copilot") => "hanging: asked, asks",
-                _ => "hanging: denied, blocked",
-            };
-            let gone = match (fail, agent) {
-                ("open", "claude") => "gone: missing, runs",
-                ("open", "opencode") => "gone: missing, runs",
-                ("open", _) => "gone: nothing, runs",
-                (_, "claude" | "opencode") => "gone: missing, blocked",
-                _ => "gone: denied, blocked",
-            };
-            let mut found = proven(&project, agent);
-            // The next daemon may or may not be ready within the deadline; both outcomes are as promised.
-            let killed = found.remove(1);
-            assert!(killed.starts_with("killed: ") && !killed.contains("NOT"), "{agent} {fail}: {killed}");
-            assert_eq!(found, ["there: denied, blocked", hanging, gone], "{agent} {fail}");
-        }
-        let doctor = project.run(["doctor"]).stdout;
-        // Codex runs no hook that has not been reviewed.
-        assert!(doctor.contains("!! Codex: ") && doctor.contains("has not reviewed all of hob's hooks"), "{doctor}");
-        assert!(doctor.contains("ok Claude Code: ") && doctor.contains("hob gone, it was not started"), "{doctor}");
+    for agent in all {
+        project.run(["hooks", "install", "--agent", agent, "--fail", fail]).ok();
     }
+    let report = json_of(&project.run(["doctor", "--json"]).stdout);
+    for agent in all {
+        // An agent that cannot ask denies instead.
+        let hanging = match (fail, agent) {
+            ("open", _) => "hanging: nothing, runs",
+            ("ask", "claude" | "copilot") => "hanging: asked, asks",
+            _ => "hanging: denied, blocked",
+        };
+        let gone = match (fail, agent) {
+            ("open", "claude") => "gone: missing, runs",
+            ("open", "opencode") => "gone: missing, runs",
+            ("open", _) => "gone: nothing, runs",
+            (_, "claude" | "opencode") => "gone: missing, blocked",
+            _ => "gone: denied, blocked",
+        };
+        let mut found = proven_in(&report, agent);
+        // The next daemon may or may not be ready within the deadline; both outcomes are as promised.
+        let killed = found.remove(1);
+        assert!(killed.starts_with("killed: ") && !killed.contains("NOT"), "{agent} {fail}: {killed}");
+        assert_eq!(found, ["there: denied, blocked", hanging, gone], "{agent} {fail}");
+    }
+    let doctor = project.run(["doctor"]).stdout;
+    // Codex runs no hook that has not been reviewed.
+    assert!(doctor.contains("!! Codex: ") && doctor.contains("has not reviewed all of hob's hooks"), "{doctor}");
+    assert!(doctor.contains("ok Claude Code: ") && doctor.contains("hob gone, it was not started"), "{doctor}");
     // No process is left, and nothing in the project has changed.
     assert!(project.processes().is_empty(), "{:?}", project.processes());
     assert!(!project.state_dir().join("log/hooks.jsonl").exists());

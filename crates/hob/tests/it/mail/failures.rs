@@ -161,7 +161,7 @@ fn five_hundred_recipients_and_not_one_more_and_a_broadcast_is_narrower() {
 }
 
 #[test]
-fn a_full_mailbox_refuses_and_has_room_again_when_its_agent_has_read() {
+fn a_full_mailbox_refuses_and_has_room_again_when_its_agent_has_read_long_run() {
     const ROOM: usize = 10_000;
     let team = Team::new();
     let (mut planner, mut reviewer) = (team.agent("planner"), team.agent("reviewer"));

@@ -9,7 +9,7 @@ use super::load::{Count, Load, Sleepers};
 const DEATHS: u64 = 50;
 
 #[test]
-fn fifty_deaths_of_the_daemon_lose_and_double_nothing() {
+fn fifty_deaths_of_the_daemon_lose_and_double_nothing_long_run() {
     let team = Team::new();
     let names = ["planner", "reviewer", "tester"];
     let senders = (0..6).map(|n| team.agent(names[n % 3])).collect();

@@ -85,7 +85,7 @@ fn one_daemon_s_death_concerns_its_own_agents_only() {
 }
 
 #[test]
-fn deaths_and_cut_connections_lose_and_double_nothing() {
+fn deaths_and_cut_connections_lose_and_double_nothing_long_run() {
     let Some(database) = Postgres::start() else { return };
     let (here, there) = (Machine::new(&database), Machine::new(&database));
     let senders = vec![here.agent("s0"), there.agent("s1"), here.agent("s2"), there.agent("s3")];

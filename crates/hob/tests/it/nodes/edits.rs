@@ -51,7 +51,7 @@ impl Versions {
 }
 
 #[test]
-fn five_hundred_edits_with_eight_agents() {
+fn five_hundred_edits_with_eight_agents_long_run() {
     let Some(engine) = engine() else { return };
     let project = fresh();
     project.write("hob.toml", &names_model(engine.url()));

@@ -184,7 +184,7 @@ async fn fail_again_and_again(lives: usize, cuts: usize, is_hasty: bool) -> Find
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn every_acknowledged_send_survives_power_cuts_exactly_once() {
+async fn every_acknowledged_send_survives_power_cuts_exactly_once_long_run() {
     let found = fail_again_and_again(LIVES, CUTS, false).await;
     let Findings { cuts, lossy, acknowledged, copied, begun_anew, lost, .. } = found;
     eprintln!(

@@ -143,7 +143,7 @@ fn update(outputs: &[String]) {
 }
 
 #[tokio::test(start_paused = true)]
-async fn cut_at_every_byte() {
+async fn cut_at_every_byte_long_run() {
     let server = everything();
     for case in cases().iter().filter(|case| case.input.len() <= CUT && !case.prints()) {
         for at in 1..case.input.len() {

@@ -17,7 +17,7 @@ use serde_json::{Map, Value, json};
 use super::{engine, node, venv};
 
 /// The number of schemas; `HOB_NODE_SCHEMAS` sets another one.
-const SCHEMAS: usize = 300;
+const SCHEMAS: usize = 100;
 
 const CHECK: &str = r#"
 import json, sys

@@ -104,40 +104,46 @@ async fn python_imports_nothing_of_the_project_while_it_starts() {
     let found = pythons();
     println!("{found:?}");
     assert!(!found.is_empty(), "python3 is installed");
+    // At once: each Python has its own directory.
+    let mut checks = tokio::task::JoinSet::new();
     for name in found {
         // The option exists since 3.11.
         let minor = name.rsplit('.').next().and_then(|minor| minor.parse::<u32>().ok());
         let safe: &[&str] = if minor.is_some_and(|minor| minor > 10) { &["-P"] } else { &[] };
         for options in [&[][..], &["-S"], &["-I"], &["-E", "-s"], safe] {
-            let temp = hostile();
-            let session = python(&name, options, temp.path(), &[("PYTHONSTARTUP", ".pythonstartup.py")]);
-            // Exercise every feature of the driver: values, traces, locations of errors, children.
-            for (code, expected) in [
-                ("6 * 7", r#"done | "" | """#),
-                ("print('out')", r#"done | "out\n" | """#),
-                ("None.x", "error"),
-                ("def f(x\n =", "error"),
-                ("raise ExceptionGroup('g', [ValueError()])", "error"),
-                ("try:\n    1 / 0\nexcept Exception as e:\n    e.y = 1\n    raise e from None", "error"),
-            ] {
-                let result = eval(&session, code).await;
-                assert!(line(&result).starts_with(expected), "{name} {options:?}: {code}: {result:?}");
-                assert!(result.exception.is_none_or(|text| text.contains(": ")), "{name} {options:?}: {code}");
-            }
-            assert_eq!(ran(temp.path()), "", "{name} {options:?}");
-            // Imports of the code itself behave as in bare Python.
-            if !options.contains(&"-I") && !options.contains(&"-P") {
-                let exit = eval(&session, "import json").await;
-                assert_eq!(
-                    (exit.status, exit.stdout.as_str()),
-                    (Status::Exited, "hostile json\n"),
-                    "{name} {options:?}"
-                );
-                assert_eq!(ran(temp.path()), "json\n");
-            }
-            session.stop("the test is over").await;
+            let name = name.clone();
+            checks.spawn(async move { imports_nothing_while_it_starts(&name, options).await });
         }
     }
+    while let Some(checked) = checks.join_next().await {
+        checked.expect("it was checked");
+    }
+}
+
+async fn imports_nothing_while_it_starts(name: &str, options: &[&str]) {
+    let temp = hostile();
+    let session = python(name, options, temp.path(), &[("PYTHONSTARTUP", ".pythonstartup.py")]);
+    // Exercise every feature of the driver: values, traces, locations of errors, children.
+    for (code, expected) in [
+        ("6 * 7", r#"done | "" | """#),
+        ("print('out')", r#"done | "out\n" | """#),
+        ("None.x", "error"),
+        ("def f(x\n =", "error"),
+        ("raise ExceptionGroup('g', [ValueError()])", "error"),
+        ("try:\n    1 / 0\nexcept Exception as e:\n    e.y = 1\n    raise e from None", "error"),
+    ] {
+        let result = eval(&session, code).await;
+        assert!(line(&result).starts_with(expected), "{name} {options:?}: {code}: {result:?}");
+        assert!(result.exception.is_none_or(|text| text.contains(": ")), "{name} {options:?}: {code}");
+    }
+    assert_eq!(ran(temp.path()), "", "{name} {options:?}");
+    // Imports of the code itself behave as in bare Python.
+    if !options.contains(&"-I") && !options.contains(&"-P") {
+        let exit = eval(&session, "import json").await;
+        assert_eq!((exit.status, exit.stdout.as_str()), (Status::Exited, "hostile json\n"), "{name} {options:?}");
+        assert_eq!(ran(temp.path()), "json\n");
+    }
+    session.stop("the test is over").await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -152,29 +158,38 @@ async fn python_sees_what_a_bare_one_sees() {
                 import json, ast, signal, traceback, linecache, re, collections.abc, threading\n\
                 print(json.__file__, ast.__file__, signal.__file__, traceback.__file__, re.compile('x').match('x'))\n\
                 print(type(signal.SIGINT), isinstance([], collections.abc.Sequence), threading.main_thread().name)";
+    let mut checks = tokio::task::JoinSet::new();
     for name in pythons() {
         for path in [None, Some("sub:"), Some(".")] {
-            let temp = tempfile::tempdir().expect("room");
-            std::fs::create_dir(temp.path().join("sub")).expect("room");
-            std::fs::write(temp.path().join("sub/linecache.py"), "").expect("room");
-            let env: Vec<(&str, &str)> = path.map(|path| ("PYTHONPATH", path)).into_iter().collect();
-            let session = python(&name, &[], temp.path(), &env);
-            let ours = eval(&session, code).await;
-            assert_eq!(ours.status, Status::Done, "{name}: {ours:?}");
-            // Reading the program from a pipe is closest to a prompt.
-            let mut bare = Command::new(&name);
-            bare.current_dir(temp.path()).env_clear().stdin(std::process::Stdio::piped());
-            let kept = ["PATH", "HOME"].map(|name| (name, std::env::var(name).unwrap_or_default()));
-            bare.envs(kept).envs(env).env("LC_ALL", "C.UTF-8").env("PYTHONDONTWRITEBYTECODE", "1");
-            let mut bare = bare.stdout(std::process::Stdio::piped()).spawn().expect("it is installed");
-            std::io::Write::write_all(&mut bare.stdin.take().expect("a pipe"), code.as_bytes()).expect("it reads");
-            let bare = String::from_utf8(bare.wait_with_output().expect("it ends").stdout).expect("text");
-            // Ours may also have `linecache`, so that traces printed by code show its lines.
-            let without = |text: &str| text.replace(" 'linecache',", "");
-            assert_eq!(without(&ours.stdout), without(&bare), "{name}, PYTHONPATH={path:?}");
-            session.stop("the test is over").await;
+            let name = name.clone();
+            checks.spawn(async move { sees_what_a_bare_one_sees(&name, path, code).await });
         }
     }
+    while let Some(checked) = checks.join_next().await {
+        checked.expect("it was checked");
+    }
+}
+
+async fn sees_what_a_bare_one_sees(name: &str, path: Option<&str>, code: &str) {
+    let temp = tempfile::tempdir().expect("room");
+    std::fs::create_dir(temp.path().join("sub")).expect("room");
+    std::fs::write(temp.path().join("sub/linecache.py"), "").expect("room");
+    let env: Vec<(&str, &str)> = path.map(|path| ("PYTHONPATH", path)).into_iter().collect();
+    let session = python(name, &[], temp.path(), &env);
+    let ours = eval(&session, code).await;
+    assert_eq!(ours.status, Status::Done, "{name}: {ours:?}");
+    // Reading the program from a pipe is closest to a prompt.
+    let mut bare = Command::new(name);
+    bare.current_dir(temp.path()).env_clear().stdin(std::process::Stdio::piped());
+    let kept = ["PATH", "HOME"].map(|name| (name, std::env::var(name).unwrap_or_default()));
+    bare.envs(kept).envs(env).env("LC_ALL", "C.UTF-8").env("PYTHONDONTWRITEBYTECODE", "1");
+    let mut bare = bare.stdout(std::process::Stdio::piped()).spawn().expect("it is installed");
+    std::io::Write::write_all(&mut bare.stdin.take().expect("a pipe"), code.as_bytes()).expect("it reads");
+    let bare = String::from_utf8(bare.wait_with_output().expect("it ends").stdout).expect("text");
+    // Ours may also have `linecache`, so that traces printed by code show its lines.
+    let without = |text: &str| text.replace(" 'linecache',", "");
+    assert_eq!(without(&ours.stdout), without(&bare), "{name}, PYTHONPATH={path:?}");
+    session.stop("the test is over").await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -28,30 +28,31 @@ async fn check_end(code: &str, status: Status, reason: &str) {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn ends() {
-    check_end(":quit", Status::Exited, "it was asked to quit").await;
-    check_end("System.IO.hClose System.IO.stdout", Status::Exited, "it exited with status 1").await;
-    check_end("System.IO.hClose System.IO.stderr", Status::Exited, "it exited with status 1").await;
-    check_end(
-        "System.Posix.Process.exitImmediately (System.Exit.ExitFailure 7)",
-        Status::Exited,
-        "it exited with status 7",
-    )
-    .await;
-    check_end(
-        "Foreign.Storable.peek (Foreign.Ptr.nullPtr :: Foreign.Ptr.Ptr Int)",
-        Status::Crashed,
-        "it crashed with signal 11 (SIGSEGV)",
-    )
-    .await;
-    check_end(
-        "System.Posix.Signals.signalProcess System.Posix.Signals.sigKILL =<< System.Posix.Process.getProcessID",
-        Status::Killed,
-        "another process killed it (signal 9, SIGKILL)",
-    )
-    .await;
-    // Closed below the handles, too: GHCi can no longer print anything.
-    for closing in ["System.Posix.IO.closeFd 2", "System.Posix.IO.closeFd 1 >> System.Posix.IO.closeFd 2"] {
-        check_end(closing, Status::Exited, "it exited with status 1").await;
+    let endings = [
+        (":quit", Status::Exited, "it was asked to quit"),
+        ("System.IO.hClose System.IO.stdout", Status::Exited, "it exited with status 1"),
+        ("System.IO.hClose System.IO.stderr", Status::Exited, "it exited with status 1"),
+        ("System.Posix.Process.exitImmediately (System.Exit.ExitFailure 7)", Status::Exited, "it exited with status 7"),
+        (
+            "Foreign.Storable.peek (Foreign.Ptr.nullPtr :: Foreign.Ptr.Ptr Int)",
+            Status::Crashed,
+            "it crashed with signal 11 (SIGSEGV)",
+        ),
+        (
+            "System.Posix.Signals.signalProcess System.Posix.Signals.sigKILL =<< System.Posix.Process.getProcessID",
+            Status::Killed,
+            "another process killed it (signal 9, SIGKILL)",
+        ),
+        // Closed below the handles, too: GHCi can no longer print anything.
+        ("System.Posix.IO.closeFd 2", Status::Exited, "it exited with status 1"),
+        ("System.Posix.IO.closeFd 1 >> System.Posix.IO.closeFd 2", Status::Exited, "it exited with status 1"),
+    ];
+    let mut checks = tokio::task::JoinSet::new();
+    for (code, status, reason) in endings {
+        checks.spawn(check_end(code, status, reason));
+    }
+    while let Some(checked) = checks.join_next().await {
+        checked.expect("it was checked");
     }
 }
 
@@ -231,7 +232,7 @@ async fn an_interrupted_load_gets_prelude_back() {
 async fn a_thread_that_floods_spoils_nothing_but_its_own_output() {
     let session = ghci();
     eval(&session, "import Control.Concurrent\nimport Control.Monad\nimport System.IO").await;
-    eval(&session, "flood <- forkIO (forever (hPutStrLn stderr (replicate 200 'x') >> threadDelay 10))").await;
+    eval(&session, "flood <- forkIO (forever (hPutStrLn stderr (replicate 200 'x') >> threadDelay 200))").await;
     for n in 0..20 {
         assert_eq!(eval(&session, &format!("putStrLn \"{n}\"")).await.stdout, format!("{n}\n"));
     }

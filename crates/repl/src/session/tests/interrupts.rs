@@ -74,7 +74,7 @@ async fn a_collection_of_garbage_is_waited_for() {
     let built =
         eval(&session, "m = M.fromList [(n, show n) | n <- [1 .. 400000 :: Int]]\nsum (map length (M.elems m))").await;
     assert_eq!(built.status, Status::Done, "{built:?}");
-    for n in 0..4 {
+    for n in 0..2 {
         start_evaluation(&session, "forever (performMajorGC >> putStrLn \"collected\")", "collected").await;
         let report = interrupted(&session).await;
         assert_eq!(report.outcome, InterruptOutcome::Interrupted, "{report:?}");
@@ -216,7 +216,7 @@ async fn an_evaluation_interrupted_between_its_pieces_is_interrupted() {
     let session = ghci();
     eval(&session, "import Control.Concurrent").await;
     let pieces: String = (0..400).map(|n| format!("x{n} = {n}\nputStrLn \"at {n}\"\n")).collect();
-    for n in 0..20 {
+    for n in 0..8 {
         start_evaluation(&session, &pieces, &format!("at {n}\n")).await;
         let report = interrupt("ghci", &session).await;
         let ended = report.eval.expect("it ran");
@@ -288,7 +288,7 @@ async fn processes_that_end_over_an_interrupt_are_waited_for() {
     let session = python();
     let code = "import time, multiprocessing as mp\ndef burn():\n    while True: pass\n\
                 ps = [mp.Process(target=burn) for _ in range(2)]\nfor p in ps: p.start()\ntime.sleep(0.3)\nprint('begun')\nfor p in ps: p.join()";
-    for silence in [0, 1200, 1200] {
+    for silence in [0, 1200] {
         let running = start_evaluation(&session, code, "begun").await;
         session.wait(Some(running), Duration::from_millis(silence), 100).await.expect("it runs");
         let report = interrupted(&session).await;

@@ -98,13 +98,25 @@ fn bare_bash(code: &str) -> Bare {
     Bare { status, stdout }
 }
 
-/// Evaluates the piece in a session. If the code ends the session, its result has no status.
+/// Starts a session that has evaluated something: a piece must not run in a fresh shell.
+async fn used_session(profile: &str, cwd: &Path) -> Handle {
+    let session = session(profile, cwd, &[]);
+    eval(&session, if profile == "bash" { ":" } else { "pass" }).await;
+    session
+}
+
+/// Evaluates the piece in a session of its own.
 async fn evaluated(profile: &str, code: &str) -> Bare {
     let temp = tempfile::tempdir().expect("room");
-    let session = session(profile, temp.path(), &[]);
-    // The piece must not run in a fresh shell.
-    eval(&session, if profile == "bash" { ":" } else { "pass" }).await;
-    let result = eval(&session, code).await;
+    let session = used_session(profile, temp.path()).await;
+    let ours = evaluated_in(&session, profile, code).await;
+    session.stop("the test is over").await;
+    ours
+}
+
+/// Evaluates the piece. If the code ends the session, its result has no status.
+async fn evaluated_in(session: &Handle, profile: &str, code: &str) -> Bare {
+    let result = eval(session, code).await;
     let query = Query { eval: Some(Some(result.eval)), max_bytes: 4 << 20, ..Query::default() };
     let stdout = session.output().read_blocking(&query).bytes_of(Logged::Stdout);
     let stdout = String::from_utf8_lossy(&stdout).into_owned();
@@ -115,7 +127,7 @@ async fn evaluated(profile: &str, code: &str) -> Bare {
     let python_failed = profile == "python" && result.status == Status::Error && result.exception.is_some();
     let mut status = if python_failed { "error".to_owned() } else { status };
     if result.status.is_final() && !matches!(result.status, Status::Done | Status::Error | Status::Interrupted) {
-        until(&session, |state| !state.is_alive()).await;
+        until(session, |state| !state.is_alive()).await;
         let reason = session.info().reason.unwrap_or_default();
         let number: String =
             reason.chars().skip_while(|c| !c.is_ascii_digit()).take_while(char::is_ascii_digit).collect();
@@ -123,11 +135,10 @@ async fn evaluated(profile: &str, code: &str) -> Bare {
     } else {
         // Whatever happened, the next result is right.
         let next = if profile == "bash" { "[[ 4 == 5 ]] || ((1))" } else { "assert 20 + 22 == 42" };
-        let after = eval(&session, next).await;
+        let after = eval(session, next).await;
         if after.status != Status::Done {
             status = format!("{status}, and after it {after:?}");
         }
-        session.stop("the test is over").await;
     }
     // None of hob's own code is shown.
     let shown = format!("{}{}{}", result.stdout, result.stderr, result.exception.as_deref().unwrap_or_default());
@@ -135,24 +146,30 @@ async fn evaluated(profile: &str, code: &str) -> Bare {
     Bare { status, stdout }
 }
 
-async fn check(profile: &'static str, text: &'static str, bare: fn(&str) -> Bare) {
+/// Returns true for Python that can change nothing of the next piece except its own names.
+fn keeps_to_itself(code: &str) -> bool {
+    !["import", "exit", "Exit", "builtins", "del "].iter().any(|word| code.contains(word))
+}
+
+/// Compares a piece's results. Returns how they differ from what is expected.
+async fn difference(expected: &str, code: &'static str, ours: Bare, bare: fn(&str) -> Bare) -> Option<String> {
+    let alone = tokio::task::spawn_blocking(move || bare(code)).await.expect("it ends");
+    let asked = ours.status == "exited by request" && expected.starts_with("exited ");
+    let right = alone.status == expected && (ours.status == expected || asked) && ours.stdout == alone.stdout;
+    (!right).then(|| {
+        format!(
+            "{code:?}: {expected} is expected, bare {} {:.80?}, ours {} {:.80?}",
+            alone.status, alone.stdout, ours.status, ours.stdout
+        )
+    })
+}
+
+/// Checks each piece in a session of its own, several at once.
+async fn check(profile: &'static str, pieces: &[(&'static str, &'static str)], bare: fn(&str) -> Bare) {
     let mut wrong = Vec::new();
-    let pieces = pieces(text);
     for few in pieces.chunks(4) {
         let few = few.iter().map(|&(expected, code)| {
-            tokio::spawn(async move {
-                let ours = evaluated(profile, code).await;
-                let alone = tokio::task::spawn_blocking(move || bare(code)).await.expect("it ends");
-                let asked = ours.status == "exited by request" && expected.starts_with("exited ");
-                let right =
-                    alone.status == expected && (ours.status == expected || asked) && ours.stdout == alone.stdout;
-                (!right).then(|| {
-                    format!(
-                        "{code:?}: {expected} is expected, bare {} {:.80?}, ours {} {:.80?}",
-                        alone.status, alone.stdout, ours.status, ours.stdout
-                    )
-                })
-            })
+            tokio::spawn(async move { difference(expected, code, evaluated(profile, code).await, bare).await })
         });
         for task in few.collect::<Vec<_>>() {
             wrong.extend(task.await.expect("it was checked"));
@@ -161,12 +178,27 @@ async fn check(profile: &'static str, text: &'static str, bare: fn(&str) -> Bare
     assert!(wrong.is_empty(), "{} of {}:\n{}", wrong.len(), pieces.len(), wrong.join("\n"));
 }
 
+/// Checks all pieces in one session.
+async fn check_in_one(profile: &str, pieces: &[(&'static str, &'static str)], bare: fn(&str) -> Bare) {
+    let temp = tempfile::tempdir().expect("room");
+    let session = used_session(profile, temp.path()).await;
+    let mut wrong = Vec::new();
+    for &(expected, code) in pieces {
+        let ours = evaluated_in(&session, profile, code).await;
+        wrong.extend(difference(expected, code, ours, bare).await);
+    }
+    session.stop("the test is over").await;
+    assert!(wrong.is_empty(), "{} of {}:\n{}", wrong.len(), pieces.len(), wrong.join("\n"));
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn python_pieces_end_as_in_bare_python() {
-    check("python", PYTHON, bare_python).await;
+    let (shared, alone): (Vec<_>, Vec<_>) = pieces(PYTHON).into_iter().partition(|(_, code)| keeps_to_itself(code));
+    assert!(shared.len() >= 60, "only {}", shared.len());
+    tokio::join!(check_in_one("python", &shared, bare_python), check("python", &alone, bare_python));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn bash_pieces_end_as_in_bare_bash() {
-    check("bash", BASH, bare_bash).await;
+    check("bash", &pieces(BASH), bare_bash).await;
 }

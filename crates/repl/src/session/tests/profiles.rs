@@ -403,7 +403,7 @@ async fn interrupted_at_random(profile: &str, prepare: &str, codes: &[&str], nex
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn python_interrupted_at_random() {
+async fn python_interrupted_at_random_long_run() {
     let codes = [
         "while True: pass",
         "while True: print('flood')",
@@ -423,7 +423,7 @@ async fn python_interrupted_at_random() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn bash_interrupted_at_random() {
+async fn bash_interrupted_at_random_long_run() {
     let codes = [
         "while :; do :; done",
         "while :; do echo flood; done",
@@ -439,7 +439,7 @@ async fn bash_interrupted_at_random() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn node_interrupted_at_random() {
+async fn node_interrupted_at_random_long_run() {
     let codes = [
         "for (;;);",
         "for (;;) console.log('flood')",

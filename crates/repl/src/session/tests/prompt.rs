@@ -85,12 +85,21 @@ fn failures(rows: &[Row]) -> Vec<&Row> {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_built_in_profiles_pass_their_check() {
+    // At once, since most of the time is spent waiting for the programs.
+    let mut checks = tokio::task::JoinSet::new();
     for profile in Profiles::builtin().iter().filter(|profile| !NOT_CHECKED.contains(&profile.name.as_str())) {
-        let samples = profile.check.as_ref().expect("samples");
-        let (version, rows) = check::run(spec(profile), samples, 5).await;
+        let profile = profile.clone();
+        checks.spawn(async move {
+            let samples = profile.check.as_ref().expect("samples");
+            let outcome = check::run(spec(&profile), samples, 5).await;
+            (profile.name, outcome)
+        });
+    }
+    while let Some(checked) = checks.join_next().await {
+        let (name, (version, rows)) = checked.expect("it was checked");
         let failed: Vec<&Row> = rows.iter().filter(|row| row.held == Some(false)).collect();
-        assert!(failed.is_empty() && rows.len() == 9, "{} {version:?}: {failed:#?}", profile.name);
-        assert!(version.is_some(), "{}", profile.name);
+        assert!(failed.is_empty() && rows.len() == 9, "{name} {version:?}: {failed:#?}");
+        assert!(version.is_some(), "{name}");
     }
 }
 
@@ -186,17 +195,17 @@ fn both_streams(n: u64) -> String {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn r_at_random() {
+async fn r_at_random_long_run() {
     at_random("r", R, "1", |n| (format!("cat('out{n}\\n'); message('err{n}')"), both_streams(n))).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn lua_at_random() {
+async fn lua_at_random_long_run() {
     at_random("lua", LUA, "1", |n| (format!("print('out{n}') io.stderr:write('err{n}\\n')"), both_streams(n))).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn sqlite_at_random() {
+async fn sqlite_at_random_long_run() {
     at_random("sqlite3", SQLITE, "select 1;", |n| {
         (format!("select 'out{n}';\n.shell echo err{n} >&2"), both_streams(n))
     })
@@ -204,6 +213,6 @@ async fn sqlite_at_random() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn ruby_at_random() {
+async fn ruby_at_random_long_run() {
     at_random("ruby", RUBY, "1", |n| (format!("puts 'out{n}'; warn 'err{n}'"), both_streams(n))).await;
 }

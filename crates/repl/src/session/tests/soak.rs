@@ -376,7 +376,7 @@ fn with_value(result: &EvalResult) -> String {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn ghci_at_random() {
+async fn ghci_at_random_long_run() {
     let session = ghci();
     let modules =
         ["Control.Concurrent", "Control.Exception", "Control.Monad", "System.IO", "System.Mem", "System.Process"];
@@ -392,7 +392,7 @@ async fn ghci_at_random() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn python_at_random() {
+async fn python_at_random_long_run() {
     let session = python();
     eval(&session, "import gc, subprocess, sys, threading, time\nheap = [[n] for n in range(1000000)]").await;
     let next = |n| {
@@ -403,7 +403,7 @@ async fn python_at_random() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn node_at_random() {
+async fn node_at_random_long_run() {
     let session = super::profiles::session_in("node", Path::new("/"));
     let prepare = "const { execSync, spawn } = require('child_process');\n\
                    const sleep = (ms) => new Promise((done) => setTimeout(done, ms));\n\
@@ -417,7 +417,7 @@ async fn node_at_random() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn bash_at_random() {
+async fn bash_at_random_long_run() {
     let next = |n: u64| (format!("echo out{n}; echo err{n} >&2"), format!("done | \"out{n}\\n\" | \"err{n}\\n\""));
     let session = bash();
     eval(&session, ":").await;

@@ -31,7 +31,7 @@ impl Random {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn many_evaluations_in_a_row() {
+async fn many_evaluations_in_a_row_long_run() {
     let session = ghci();
     let count = count("HOB_STRESS_EVALS", 1000);
     let begun = Instant::now();
@@ -52,7 +52,7 @@ async fn many_evaluations_in_a_row() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_evaluation_after_an_interrupt_is_right() {
+async fn the_evaluation_after_an_interrupt_is_right_long_run() {
     let mut random = Random::seeded();
     let session = ghci();
     eval(&session, "import Control.Concurrent\nimport System.IO\nimport System.Process").await;

@@ -268,7 +268,7 @@ fn no_keys_answer_a_question() {
     let words = ["Enter", "Esc", "Tab", "Down", "Up", "^K", "a", "i", "x", "y", "w", "r", "/", "1", "5", "?", "n", "o"];
     let mut chance = Chance(0x2545_f491_4f6c_dd1d);
     let mut opened = 0;
-    for _ in 0..200 {
+    for _ in 0..80 {
         let mut state = state(rooms());
         for _ in 0..30 {
             let word = chance.one_of(&words);

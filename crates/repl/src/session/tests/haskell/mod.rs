@@ -213,7 +213,7 @@ async fn kept_pieces_mean_what_they_mean_in_a_file() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn generated_pieces_mean_what_they_mean_in_a_file() {
+async fn generated_pieces_mean_what_they_mean_in_a_file_long_run() {
     let mut random = Random::seeded();
     let count = count("HOB_STRESS_PIECES", 60);
     let pieces: Vec<Piece> = (0..count).map(|n| generate::piece(&mut random, n)).collect();
