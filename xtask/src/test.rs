@@ -67,8 +67,8 @@ fn run_steps(steps: &mut Steps, is_all: bool) -> Result<()> {
     let mut tests = cargo();
     tests.env("PATH", path);
     if succeeds(Command::new("cargo").args(["nextest", "--version"])) {
-        // Tests spend two thirds of their time waiting.
-        let threads = std::thread::available_parallelism().map_or(3, |cores| cores.get() * 3);
+        // Tests spend more than half of their time waiting.
+        let threads = std::thread::available_parallelism().map_or(2, |cores| cores.get() * 2);
         tests.args([
             "nextest",
             "run",
