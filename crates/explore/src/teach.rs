@@ -15,7 +15,7 @@ use crate::position::Position;
 use crate::select::decision::{Candidate, Decision, Relation, Selection};
 use crate::select::{Choice, DecisionReport, SELECT_SYMBOLS, Selector};
 use crate::sources::Sources;
-use crate::walk::{Edge, Stopped, Walk};
+use crate::walk::{Edge, ReadingOrder, Stopped, Walk};
 
 /// What to read to understand a topic: the seeds, then the types and functions that they need, each with its signature and documentation, in an order in which every definition follows those that it needs.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -124,8 +124,10 @@ const BUDGET: i64 = 20;
 const BUDGETS: RangeInclusive<i64> = 1..=200;
 const DEPTH: i64 = 5;
 const DEPTHS: RangeInclusive<i64> = 0..=20;
-/// The maximum number of callers of a seed that are listed: a function with more is read without them.
+/// The maximum number of callers of a seed that are listed, and of those that it may have: a function with more is read without
+/// them.
 const MOST_CALLERS: usize = 3;
+const FEW_CALLERS: usize = 8;
 /// The time limit for the callers of a seed, in milliseconds.
 const CALLERS_WAIT: u64 = 1000;
 /// The maximum number of definitions and names that a list adds to its units.
@@ -157,7 +159,17 @@ pub(crate) async fn reading_list(sources: &Sources, cx: &Context, request: Reque
         .map(|seed| (Position::of_symbol(&seed), (seed, "a seed".to_owned())))
         .collect();
     let (names, external) = (questions.known_definitions(cx).await?, BTreeSet::new());
-    let mut search = Search { questions, cx, request: &request, lookups, selector, known, names, external };
+    let mut search = Search {
+        questions,
+        cx,
+        request: &request,
+        lookups,
+        selector,
+        known,
+        names,
+        external,
+        only_callers: BTreeSet::new(),
+    };
     let mut walk = Walk::new(search.known.keys().cloned(), budget, max_depth);
     while let Some(of) = walk.next_node() {
         let edges = search.neighbours(&of, walk.depth(&of)).await?;
@@ -248,7 +260,7 @@ fn worth_reading(mut seeds: Vec<Symbol>) -> Vec<Symbol> {
     };
     let is_minor = |one: &Symbol| one.in_test || one.kind == Kind::Field;
     let is_beside = |one: &Symbol| all.iter().any(|other| other.name == one.name && !is_minor(other));
-    seeds.retain(|one| !is_overload(one) && !is_compiled(one) && !(is_minor(one) && is_beside(one)));
+    seeds.retain(|one| !(is_overload(one) || is_compiled(one) || is_minor(one) && is_beside(one)));
     seeds
 }
 
@@ -264,6 +276,8 @@ struct Search<'a> {
     /// The definitions of the names that were looked up.
     names: KnownDefinitions,
     external: BTreeSet<String>,
+    /// The callers of seeds that have no other one.
+    only_callers: BTreeSet<Position>,
 }
 
 impl Search<'_> {
@@ -290,12 +304,17 @@ impl Search<'_> {
                 callers.push(Need { symbol, kind: NeedKind::Caller, certainty: site.certainty, line: site.line });
             }
         }
-        if callers.len() > MOST_CALLERS { Vec::new() } else { callers }
+        if callers.len() > FEW_CALLERS {
+            return Vec::new();
+        }
+        callers.sort_by_key(|one| one.symbol.file != of.file);
+        callers.truncate(MOST_CALLERS);
+        callers
     }
 
     /// Returns the definitions that one needs; `None` if they were not found in time.
     async fn neighbours(&mut self, node: &Position, depth: usize) -> Result<Option<Vec<Edge<Position>>>, ToolError> {
-        let Some((symbol, _)) = self.known.get(node).cloned() else { return Ok(Some(Vec::new())) };
+        let Some((symbol, why)) = self.known.get(node).cloned() else { return Ok(Some(Vec::new())) };
         let needs = self.questions.needs(self.cx, &symbol, depth == 0, &self.names, self.lookups.wait_ms());
         let Some(found) = self.lookups.facts(&symbol, needs).await? else { return Ok(None) };
         self.lookups.add(found.basis);
@@ -310,8 +329,14 @@ impl Search<'_> {
         };
         let to = |need: &Need| Position::of_symbol(&need.symbol);
         let mut needs: Vec<Need> = found.needs;
-        if depth == 0 {
-            needs.extend(self.callers(&symbol).await);
+        if depth == 0 || self.only_callers.contains(node) {
+            let callers = self.callers(&symbol).await;
+            if let [only] = &callers[..]
+                && depth == 0
+            {
+                self.only_callers.insert(to(only));
+            }
+            needs.extend(callers);
         }
         needs.retain(|need| is_followed(need) && to(need) != *node && (symbol.in_test || !need.symbol.in_test));
         // A base class is read first, and types before functions.
@@ -324,9 +349,13 @@ impl Search<'_> {
         }
         let mut edges = Vec::new();
         for (need, score) in needs.into_iter().zip(selection.scores(verdict.as_ref())) {
-            let is_needed = !matches!(need.kind, NeedKind::Override(_) | NeedKind::Caller);
-            edges.push(Edge { to: to(&need), score, is_needed });
-            let why = reason(&symbol, &need);
+            let order = match relation(&symbol, &need) {
+                Relation::Base => ReadingOrder::First,
+                Relation::Override | Relation::Caller => ReadingOrder::After,
+                _ => ReadingOrder::Before,
+            };
+            edges.push(Edge { to: to(&need), score, order });
+            let why = reason(&symbol, &why, &need);
             self.known.entry(to(&need)).or_insert((need.symbol, why));
         }
         Ok(Some(edges))
@@ -378,21 +407,25 @@ fn relation(from: &Symbol, need: &Need) -> Relation {
 
 fn is_in_signature(from: &Symbol, need: &Need) -> bool {
     let is_of_name = |c: char| c.is_alphanumeric() || c == '_';
-    from.signature.split(|c| !is_of_name(c)).any(|word| word == need.symbol.name)
+    need.symbol.name != from.name && from.signature.split(|c| !is_of_name(c)).any(|word| word == need.symbol.name)
 }
 
-fn reason(from: &Symbol, need: &Need) -> String {
+fn reason(from: &Symbol, why: &str, need: &Need) -> String {
     let what = match (relation(from, need), need.kind) {
         (_, NeedKind::Override(1)) => return format!("overrides {}", from.label),
-        (_, NeedKind::Override(count)) => return format!("overrides {}, as {} others do", from.label, count - 1),
+        (_, NeedKind::Override(count)) => return format!("overrides {} (1 of {count})", from.label),
+        (Relation::Container, _) if why.starts_with("overrides") => {
+            return format!("has the method {}, which {why}", from.label);
+        }
         (Relation::Container, _) => return format!("has the method {}", from.label),
         (Relation::Caller, _) => "calls",
-        (Relation::Base, _) => "a base of",
+        (Relation::Base, _) => "in the head of",
         (Relation::Field, _) => "a type in",
         (Relation::Signature, _) => "in the signature of",
         (Relation::Body, _) => "a type in",
         _ => "used by",
     };
     let doubt = if need.certainty == Certainty::Verified { "" } else { ", by syntax only" };
-    format!("{what} {} ({}:{}{doubt})", from.label, from.file, need.line)
+    let file = if need.kind == NeedKind::Caller { &need.symbol.file } else { &from.file };
+    format!("{what} {} ({file}:{}{doubt})", from.label, need.line)
 }

@@ -16,8 +16,16 @@ pub(crate) struct Edge<K> {
     pub to: K,
     /// The score that it gives the node; `None` for a node that was dropped: this way alone does not lead to a visit.
     pub score: Option<i32>,
-    /// True if the node is read before the one that leads to it.
-    pub is_needed: bool,
+    pub order: ReadingOrder,
+}
+
+/// When a node is read, compared with the one that leads to it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ReadingOrder {
+    /// Before it, also in a cycle.
+    First,
+    Before,
+    After,
 }
 
 /// Why a walk ended.
@@ -54,7 +62,7 @@ struct Node<K> {
     is_visited: bool,
     /// True if its neighbours were asked for.
     is_expanded: bool,
-    next: Vec<(K, bool)>,
+    next: Vec<(K, ReadingOrder)>,
 }
 
 impl<K: Ord + Clone> Walk<K> {
@@ -97,7 +105,7 @@ impl<K: Ord + Clone> Walk<K> {
         };
         let depth = self.depth(of) + 1;
         if let Some(node) = self.nodes.get_mut(of) {
-            node.next = edges.iter().map(|edge| (edge.to.clone(), edge.is_needed)).collect();
+            node.next = edges.iter().map(|edge| (edge.to.clone(), edge.order)).collect();
         }
         for edge in edges {
             self.reach(edge.to, depth, edge.score);
@@ -163,7 +171,10 @@ impl<K: Ord + Clone> Walk<K> {
     /// Adds a node after those behind it. The depth of the recursion is at most the budget of the walk.
     fn add_dependencies<'a>(&'a self, node: &'a K, order: &mut Vec<K>, seen: &mut BTreeSet<&'a K>) {
         let Some(state) = self.nodes.get(node).filter(|state| state.is_visited && seen.insert(node)) else { return };
-        let needed = state.next.iter().filter(|(_, is_needed)| *is_needed);
+        let is_first = |next: &K| {
+            self.nodes.get(next).is_some_and(|next| next.next.contains(&(node.clone(), ReadingOrder::First)))
+        };
+        let needed = state.next.iter().filter(|(next, order)| *order != ReadingOrder::After && !is_first(next));
         needed.for_each(|(next, _)| self.add_dependencies(next, order, seen));
         order.push(node.clone());
     }
@@ -183,7 +194,7 @@ mod tests {
     type Graph<K> = BTreeMap<K, Vec<(K, i32)>>;
 
     fn edge<K>(to: K, score: Option<i32>) -> Edge<K> {
-        Edge { to, score, is_needed: true }
+        Edge { to, score, order: ReadingOrder::Before }
     }
 
     /// Walks from a node. The driver adds the neighbours from first to last, or the other way around.
@@ -230,6 +241,18 @@ mod tests {
         walk.add(&"b", None);
         assert_eq!((walk.next_node(), walk.stopped), (None, Stopped::Time));
         assert_eq!(walk.visited, ["a", "c", "b"]);
+    }
+
+    #[test]
+    fn a_base_is_read_before_the_class_that_it_leads_to() {
+        let mut walk = Walk::new(["base"], 9, 9);
+        let way = |to, order| Some(vec![Edge { to, score: Some(1), order }]);
+        for (from, edges) in [("base", way("class", ReadingOrder::Before)), ("class", way("base", ReadingOrder::First))]
+        {
+            assert_eq!(walk.next_node(), Some(from));
+            walk.add(&from, edges);
+        }
+        assert_eq!(walk.dependencies_first(), ["base", "class"]);
     }
 
     /// Returns the distances of all nodes within a number of steps of the first one.

@@ -143,17 +143,15 @@ impl<'a> Declared<'a> {
 
     /// Returns the class around a method, and whether its head names one of some classes.
     fn class_of(&mut self, method: &Definition, bases: &[String]) -> Option<(String, bool)> {
+        if method.language == Language::Rust {
+            let of = method.of_trait.as_ref().filter(|of| of.is_impl && bases[0] == of.name)?;
+            return Some((of.name.clone(), true));
+        }
         let file = self.file(&method.path)?;
         let [.., class, _] = chain(&file.all, &|one| one.at == method.at)[..] else { return None };
-        let is_derived = match &method.of_trait {
-            Some(of) => of.is_impl && bases[0] == of.name,
-            None if file.language == Language::Rust => false,
-            None => {
-                let is_of_name = |c: char| c.is_alphanumeric() || c == '_';
-                let words = class.signature.split(|c| !is_of_name(c));
-                bases.iter().any(|base| *base != class.name && words.clone().any(|word| word == base))
-            }
-        };
+        let is_of_name = |c: char| c.is_alphanumeric() || c == '_';
+        let words = class.signature.split(|c| !is_of_name(c));
+        let is_derived = bases.iter().any(|base| *base != class.name && words.clone().any(|word| word == base));
         Some((class.name.clone(), is_derived))
     }
 

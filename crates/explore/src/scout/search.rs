@@ -15,7 +15,7 @@ use crate::position::Position;
 use crate::rubric::{self, Change};
 use crate::select::Selector;
 use crate::select::decision::{Decision, EdgeFacts, Verdict};
-use crate::walk::{Edge, Walk};
+use crate::walk::{Edge, ReadingOrder, Walk};
 
 /// The state of a search.
 pub(super) struct Search<'a> {
@@ -96,7 +96,7 @@ impl Search<'_> {
         let mut edges = Vec::new();
         for reached in found {
             let to = Position::of_use(&reached.site);
-            edges.push(Edge { to: to.clone(), score: Some(self.score(&reached, depth)), is_needed: true });
+            edges.push(Edge { to: to.clone(), score: Some(self.score(&reached, depth)), order: ReadingOrder::Before });
             if !self.found.entries.contains_key(&to) {
                 self.found.reached.entry(to).or_insert(reached);
             }

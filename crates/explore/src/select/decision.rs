@@ -104,10 +104,13 @@ pub(crate) enum Verdict {
 const SIGNATURE: i32 = 7;
 const CALL: i32 = 6;
 const BODY: i32 = 4;
+/// A method that runs instead of a called one.
+const OVERRIDE: i32 = 8;
 /// The score that a variable or a constant loses.
 const VALUE: i32 = 2;
-/// The additional scores of a verified name, and of one that has a word of the topic.
+/// The additional scores of a verified name, of one in the same file, and of one that has a word of the topic.
 const VERIFIED: i32 = 1;
+const SAME_FILE: i32 = 1;
 const ON_TOPIC: i32 = 3;
 /// The limit of a text in a prompt, in characters.
 const MOST_TEXT: usize = 400;
@@ -193,7 +196,9 @@ impl Selection {
         let mut score = |one: &Candidate| {
             // The first ones are examples; the others come if there is room.
             overriders += i32::from(one.relation == Relation::Override);
-            score(one, &topic) - if one.relation == Relation::Override { overriders } else { 0 }
+            let is_near = file(&one.location) == file(&self.location);
+            score(one, &topic) + if is_near { SAME_FILE } else { 0 }
+                - if one.relation == Relation::Override { overriders } else { 0 }
         };
         let mut ranked: Vec<_> = self.candidates.iter().map(|one| (one, score(one))).collect();
         ranked.sort_by_key(|(_, score)| std::cmp::Reverse(*score));
@@ -220,11 +225,16 @@ impl Selection {
     }
 }
 
+fn file(location: &str) -> &str {
+    location.rsplit_once(':').map_or(location, |(file, _)| file)
+}
+
 /// Returns the score of a candidate by the rules.
 fn score(candidate: &Candidate, topic: &[String]) -> i32 {
     let base = match candidate.relation {
         Relation::Container | Relation::Base | Relation::Field | Relation::Signature => SIGNATURE,
-        Relation::Call | Relation::Override | Relation::Caller => CALL,
+        Relation::Call | Relation::Caller => CALL,
+        Relation::Override => OVERRIDE,
         Relation::Body => BODY,
     };
     let value = if matches!(&*candidate.kind, "variable" | "constant") { VALUE } else { 0 };

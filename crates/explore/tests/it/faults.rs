@@ -175,8 +175,8 @@ fn a_method_leads_to_its_class_its_overriders_and_its_callers() {
     // Methods and nested functions are read with what contains them.
     assert_eq!(found["prereqs"].as_array().unwrap().len(), 4, "{found:#}");
     assert_eq!(all(&found["prereqs"][0]["parts"], ""), ["__call__ 6-7"]);
-    assert_eq!(why("Number"), "has the method Number.convert");
-    assert_eq!(why("Whole"), "has the method Whole.convert");
+    assert_eq!(why("Number"), "has the method Number.convert, which overrides Kind.convert (1 of 2)");
+    assert_eq!(why("Whole"), "has the method Whole.convert, which overrides Kind.convert (1 of 2)");
     assert_eq!(why("Place"), "in the signature of Number.convert (kinds.py:13, by syntax only)");
 }
 
