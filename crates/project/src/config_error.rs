@@ -123,8 +123,8 @@ pub fn expected_form(text: &str, error: &Error) -> Option<String> {
         "a boolean" => ("`true` or `false`", (bare != "false" && bare != "no" && bare != "0").to_string()),
         "u8" | "u16" | "u32" | "u64" | "usize" | "i64" | "an integer" => {
             let number = bare.split(['.', '_']).next().and_then(|digits| digits.parse::<u64>().ok());
-            // Other settings count in MiB.
-            let bytes = || size(bare).filter(|_| key.is_some_and(|key| key.ends_with("bytes")));
+            // `code.memory` counts in MiB.
+            let bytes = || size(bare).filter(|_| key != Some("memory"));
             let number = number.or_else(bytes).map_or("…".to_owned(), |number| number.to_string());
             ("a whole number, 0 or more", number)
         }
