@@ -323,7 +323,7 @@ impl Questions {
     }
 
     /// Returns the types and functions that a definition names, the type of a method, and the methods that override a seed or a
-    /// method that calls nothing. Of a class that is no seed, only names outside of its methods count. `known` keeps the
+    /// method that calls nothing. In a class that is not a seed, only names outside of its methods count. `known` keeps the
     /// definitions of names for the questions of one walk.
     ///
     /// # Errors

@@ -246,7 +246,8 @@ fn score(candidate: &Candidate, topic: &[String]) -> i32 {
     base + verified + on_topic - value
 }
 
-/// Returns true for words such as `parse` and `parsing`: the shorter one is the beginning of the other, but for one letter.
+/// Returns true for words such as `parse` and `parsing`: except for its last letter, the shorter one
+/// begins the other.
 fn are_forms_of_one(a: &str, b: &str) -> bool {
     let common = a.chars().zip(b.chars()).take_while(|(a, b)| a == b).count();
     a == b || common >= 4 && common + 1 >= a.chars().count().min(b.chars().count())

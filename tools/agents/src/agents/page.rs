@@ -23,7 +23,7 @@ pub(super) fn page(rows: &[Row], judged: &[DoctorComparison], tasks: &[Task]) ->
         "\
 # Coding agents
 
-Written by `cargo xtask clients agents` on {}: real coding agents with `hob mcp`, each in a project of its own, driven by
+Written by `cargo xtask clients agents` on {}: real coding agents with `hob mcp`, each in a separate project, driven by
 a model that follows a script. Bytes of tools are those of their names, descriptions and schemas. Where a model is offered none at first, it sees their
 names, and searches; what it then gets is at the end.
 

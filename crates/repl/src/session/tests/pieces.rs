@@ -105,7 +105,7 @@ async fn used_session(profile: &str, cwd: &Path) -> Handle {
     session
 }
 
-/// Evaluates the piece in a session of its own.
+/// Evaluates the piece in a separate session.
 async fn evaluated(profile: &str, code: &str) -> Bare {
     let temp = tempfile::tempdir().expect("room");
     let session = used_session(profile, temp.path()).await;
@@ -151,7 +151,7 @@ fn keeps_to_itself(code: &str) -> bool {
     !["import", "exit", "Exit", "builtins", "del "].iter().any(|word| code.contains(word))
 }
 
-/// Compares a piece's results. Returns how they differ from what is expected.
+/// Compares a piece's results. Returns the differences from the expected ones.
 async fn difference(expected: &str, code: &'static str, ours: Bare, bare: fn(&str) -> Bare) -> Option<String> {
     let alone = tokio::task::spawn_blocking(move || bare(code)).await.expect("it ends");
     let asked = ours.status == "exited by request" && expected.starts_with("exited ");
@@ -164,7 +164,7 @@ async fn difference(expected: &str, code: &'static str, ours: Bare, bare: fn(&st
     })
 }
 
-/// Checks each piece in a session of its own, several at once.
+/// Checks each piece in a separate session, several at once.
 async fn check(profile: &'static str, pieces: &[(&'static str, &'static str)], bare: fn(&str) -> Bare) {
     let mut wrong = Vec::new();
     for few in pieces.chunks(4) {
