@@ -41,7 +41,9 @@ fn lines(list: &ReadingList) -> Vec<String> {
         (Stopped::Time, left) => format!("{left} more were found until the time limit"),
     };
     let by = list.head.checked_by.join(", ");
-    let names = if list.head.complete { format!("all names resolved by {by}") } else { head_line(&list.head) };
+    // A definition that names nothing is complete without a language server.
+    let is_resolved = list.head.complete && !by.is_empty();
+    let names = if is_resolved { format!("all names resolved by {by}") } else { head_line(&list.head) };
     let mut lines = vec![format!(
         "{} definition{} to read; {more} · {names}",
         units.len(),
