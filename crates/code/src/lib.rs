@@ -18,6 +18,7 @@
 //! - `haskell`: resolves names in Haskell by the `.hie` files that GHC writes.
 //! - `lsp`: a client for the Language Server Protocol; `server`: one server, its state and documents; `pool`: all servers of
 //!   a project.
+//! - `target`: what go-to-definition leads to, and the targets that were read before.
 //! - `inquiry`: asks a server and decides when its answers are reliable; `verdict`: combines references, definitions and
 //!   syntax into a verdict for each site.
 //! - `verdict_store`: stores confirmed verdicts on disk; `stored_verdicts`: recalls them.
@@ -53,6 +54,7 @@ mod skipped_files;
 mod stored_verdicts;
 mod suggestions;
 mod syntax;
+mod target;
 mod test_detection;
 mod text_enum;
 pub mod tools;

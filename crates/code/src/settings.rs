@@ -12,7 +12,7 @@ use crate::server::profile;
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct CodeSettings {
-    /// The resident memory of all servers together, in MiB; by default two fifths of the machine's, at most 4 GiB.
+    /// The resident memory of all servers together, in MiB; by default two fifths of the machine's, at most 8 GiB.
     pub memory: Option<u64>,
     /// True if programs of the checkout may run.
     pub project_servers: bool,

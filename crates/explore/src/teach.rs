@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::RangeInclusive;
+use std::time::Duration;
 
 use code::facts::{Certainty, KnownDefinitions, Need, NeedKind, Symbol};
 use code::tools::Questions;
@@ -291,10 +292,11 @@ impl Search<'_> {
     /// Returns the functions that call a definition, if they are few.
     async fn callers(&self, of: &Symbol) -> Vec<Need> {
         let wait_ms = self.lookups.wait_ms().min(CALLERS_WAIT);
-        let uses = self.lookups.limit(self.questions.uses(self.cx, of, None, wait_ms)).await;
+        let uses = self.questions.uses(self.cx, of, None, false, wait_ms);
+        // The list does not depend on them. A name that many files mention takes longer.
+        let uses = tokio::time::timeout(Duration::from_millis(CALLERS_WAIT), uses).await;
         let mut callers: Vec<Need> = Vec::new();
-        // The list does not depend on them.
-        for site in uses.and_then(Result::ok).unwrap_or_default().sites {
+        for site in uses.ok().and_then(Result::ok).unwrap_or_default().sites {
             let Some(symbol) = site.within.filter(|one| !site.in_test && !contains(of, one) && one != of) else {
                 continue;
             };

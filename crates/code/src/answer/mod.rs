@@ -2,6 +2,7 @@
 
 mod aliases;
 mod classes;
+mod define;
 mod parallel_parse;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -13,6 +14,7 @@ use std::time::Instant;
 
 use classes::{corrected_class, leave_out_other_languages, mark_locals, reclassify};
 
+pub(crate) use define::define;
 pub(crate) use parallel_parse::in_turns;
 
 use crate::definition::{
@@ -182,10 +184,12 @@ pub(crate) struct LineOptions {
     pub most: usize,
 }
 
-/// Finds the definitions and uses of a name.
-pub(crate) fn find(scope: &Scope, asked: &str, shown: LineOptions) -> Result<Candidates, NoAnswer> {
+/// Finds the definitions and uses of a name: in the whole worktree, or only `in_file` of its definition.
+pub(crate) fn find(scope: &Scope, asked: &str, shown: LineOptions, in_file: bool) -> Result<Candidates, NoAnswer> {
     let question = crate::name_at_position::parse_question(scope, asked)?;
-    let whole = Scope { below: scope.root.clone(), ..scope.clone() };
+    let file = question.place.as_ref().filter(|_| in_file);
+    let below = file.map_or_else(|| scope.root.clone(), |place| scope.root.join(place));
+    let whole = Scope { below, ..scope.clone() };
     let (reader, SearchResult { files, hits, skipped }) = read_all(&whole, &question, shown, true)?;
     let Reader { definitions, sites, aliases, .. } = reader;
     let declared_in = |one: &Definition| one.of_trait.clone().filter(|of| !of.is_impl).map(|of| of.name);
@@ -220,34 +224,6 @@ pub(crate) fn find(scope: &Scope, asked: &str, shown: LineOptions) -> Result<Can
     // Sites that cannot be local variables come first.
     found.sites.sort_by_key(|site| site.may_be_local);
     Ok(found)
-}
-
-pub(crate) fn define(scope: &Scope, asked: &str) -> Result<Candidates, NoAnswer> {
-    let question = crate::name_at_position::parse_question(scope, asked)?;
-    let whole = Scope { below: scope.root.clone(), ..scope.clone() };
-    let shown = LineOptions { context_lines: 0, most: 0 };
-    let (reader, SearchResult { files, hits, skipped }) =
-        read_all(&whole, &question, shown, scope.below == scope.root)?;
-    let Reader { mut definitions, sites, .. } = reader;
-    let mentions = mentions(&hits, &sites);
-    if scope.below != scope.root {
-        let below = scope.below.strip_prefix(&scope.root).unwrap_or(&scope.below);
-        let is_below = |definition: &Definition| definition.path.starts_with(below);
-        if !definitions.iter().any(is_below) && !definitions.is_empty() {
-            let others = chosen(&question, definitions, scope, mentions, false, &skipped)?;
-            let places: Vec<String> = others.iter().map(Definition::describe).collect();
-            return Err(NoAnswer(format!(
-                "`{}` is not defined in {}, but there is {}: leave out `path`",
-                question.name,
-                project::visible::path(below),
-                places.join("; ")
-            )));
-        }
-        definitions.retain(is_below);
-    }
-    let (definitions, skipped) =
-        choose(&question, definitions, scope, mentions, false, skipped, macro_defined_files(&hits, &sites))?;
-    Ok(Candidates { definitions, sites, files, skipped, question, ..Candidates::default() })
 }
 
 /// Returns the site of a name or an alias at one place of a file; `None` if there is no name at this place.

@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use crate::search::Hit;
 use crate::syntax::without_cache;
 
-/// The number of parser threads.
-const THREADS: usize = 2;
+/// The maximum number of parser threads.
+const MOST_THREADS: usize = 4;
 /// Up to this many files, the parse trees are cached for the next step.
 const FEW: usize = 8;
 
@@ -22,8 +22,9 @@ pub(crate) fn in_turns<T: Send>(hits: &[Hit], parse: impl Fn(&Hit) -> T + Sync) 
             parsed.push((at, if hits.len() <= FEW { parse(hit) } else { without_cache(|| parse(hit)) }));
         }
     };
-    let mut parsed: Vec<(usize, T)> = std::thread::scope(|threads| {
-        let others: Vec<_> = (1..THREADS.min(hits.len())).map(|_| threads.spawn(work)).collect();
+    let threads = std::thread::available_parallelism().map_or(2, |count| count.get().clamp(2, MOST_THREADS));
+    let mut parsed: Vec<(usize, T)> = std::thread::scope(|scope| {
+        let others: Vec<_> = (1..threads.min(hits.len())).map(|_| scope.spawn(work)).collect();
         let own = work();
         // A panic of a thread is propagated.
         let others = others.into_iter().flat_map(|other| other.join().unwrap_or_else(|panic| resume_unwind(panic)));

@@ -3,75 +3,124 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
-use super::{CallSite, Callee, Callees, add};
+use super::by_name::{ByName, KnownDefinitions};
+use super::{Bodies, CallForm, CallSite, Callee, Callees, add};
 use crate::answer::Texts;
 use crate::definition::{Definition, tell_functions};
+use crate::inquiry::blocking;
 use crate::judgement::{Judgement, Verdict};
-use crate::syntax::{Kind, Language, family};
-use crate::verdict::{At, Call, Meaning, Meanings, Name, Target, meanings, recalled, remember};
+use crate::search::Scope;
+use crate::syntax::{C_AND_CPP, Kind, Language, family};
+use crate::target::Target;
+use crate::verdict::{At, Call, Meaning, Meanings, Name, meanings, recalled, remember};
 
-/// Resolves the calls. Returns the judgement of the answer and the texts it is based on.
-pub(crate) async fn judge(call: &Call<'_>, found: &mut Callees) -> (Judgement, Texts) {
+/// Resolves the calls. Returns the callees, the judgement of the answer and the texts it is based on.
+///
+/// A language server that is ready is asked first, and only the names that it leaves open are searched by name. `known` has the
+/// definitions of names from earlier questions.
+pub(crate) async fn judge(call: &Call<'_>, bodies: Bodies, known: &KnownDefinitions) -> (Callees, Judgement, Texts) {
+    let Bodies { definitions, calls, mut skipped, texts: of_bodies } = bodies;
     let mut judged = Judgement { is_certain: true, ..Judgement::default() };
-    let mut texts = found.texts.clone();
-    let of_bodies: BTreeSet<&'static str> = found.definitions.iter().map(|one| family(one.language)).collect();
-    let calls: Vec<(usize, CallSite)> = found
-        .callees
-        .iter()
-        .enumerate()
-        .flat_map(|(number, callee)| callee.sites.iter().map(move |site| (number, site.clone())))
-        .collect();
-    let mut said: BTreeMap<usize, Meaning> = BTreeMap::new();
-    for of in of_bodies {
-        let here: Vec<usize> = (0..calls.len()).filter(|at| family(calls[*at].1.language) == of).collect();
+    let (mut texts, mut by_name) = (of_bodies.clone(), ByName::default());
+    let mut meant: BTreeMap<usize, Meaning> = BTreeMap::new();
+    // The search for the bodies is over. A search by name covers the whole worktree.
+    let scope = |until| Scope { until, ..Scope::for_root(&call.scope.root, Duration::ZERO) };
+    let families: BTreeSet<&'static str> = definitions.iter().map(|one| family(one.language)).collect();
+    for of in families {
+        let mut here: Vec<usize> = (0..calls.len()).filter(|at| calls[*at].0.family == of).collect();
+        // A body that names nothing calls nothing.
+        let Some(file) = here.first().map(|at| calls[*at].1.path.clone()) else { continue };
+        // The kind of a function in C++ depends on all its declarations, so there the names are searched in any case.
+        let is_ready = of != C_AND_CPP && call.pool.is_ready(call.cx, of, &file).await;
+        if !is_ready {
+            blocking(|| by_name.search(&scope(call.scope.until), known, here.iter().map(|at| &calls[*at].0)));
+            here.retain(|at| by_name.candidates(&calls[*at].0).is_some());
+        }
+        // If there are too many, those that may be no calls remain open.
+        here.sort_by_key(|at| calls[*at].0.is_value);
         let name = |at: &usize| {
-            let (callee, site) = &calls[*at];
-            Name { path: site.path.clone(), at: site.at, word: found.callees[*callee].name.clone() }
+            let (called, site) = &calls[*at];
+            Name { path: site.path.clone(), at: site.at, word: called.name.clone() }
         };
         let names: Vec<Name> = here.iter().map(name).collect();
-        // A body that names nothing calls nothing.
-        let Some(file) = names.first().map(|name| name.path.clone()) else { continue };
-        let Meanings { of, texts: more } = meanings(call, of, &file, &names, &found.texts, &mut judged).await;
+        if names.is_empty() {
+            continue;
+        }
+        let Meanings { of: meanings, texts: more } = meanings(call, of, &file, &names, &of_bodies, &mut judged).await;
         texts.extend(more);
-        said.extend(here.into_iter().zip(of));
+        if is_ready {
+            let open = here.iter().zip(&meanings).map(|(at, meaning)| (&calls[*at], meaning));
+            let open = open.filter(|((called, site), meaning)| needs_candidates(called, site.language, meaning));
+            let until = call.scope.until.min(call.until.max(Instant::now() + OVERTIME));
+            blocking(|| by_name.search(&scope(until), known, open.map(|((called, _), _)| called)));
+        }
+        meant.extend(here.into_iter().zip(meanings));
     }
+    let functions = by_name.functions();
     let mut callees: Vec<Callee> = Vec::new();
     // The judgements to store: a definition of the project, and a site that resolves to it.
     let mut judgements: Vec<(At, At)> = Vec::new();
-    for (at, (number, site)) in calls.into_iter().enumerate() {
-        let callee = &found.callees[number];
-        let one = match &said[&at] {
+    for (at, (called, site)) in calls.into_iter().enumerate() {
+        let Some(meaning) = meant.get(&at) else { continue };
+        let candidates = by_name.candidates(&called);
+        let is_dropped = candidates.is_none();
+        let callee = Callee {
+            name: called.name,
+            definitions: candidates.unwrap_or_default(),
+            is_value: called.is_value,
+            is_type: called.is_type,
+            is_local: called.is_bound,
+            made_at: None,
+            verdict: Verdict::Confirmed,
+            sites: vec![site],
+        };
+        let language = callee.sites[0].language;
+        let one = match meaning {
+            Meaning::Undecided(_) if is_dropped => None,
             // Not yet resolved, and the body binds a local of that name: most likely the local is meant.
             Meaning::Undecided(code) if callee.is_value && callee.is_local && !code.is_judged() => None,
-            Meaning::Undecided(code) => {
-                Some(Callee { verdict: Verdict::Undecided(*code), ..with_single_site(callee, site) })
-            }
-            meaning => match resolve(callee, meaning.targets(), site.language) {
+            Meaning::Undecided(code) => Some(Callee { verdict: Verdict::Undecided(*code), ..callee }),
+            meaning => match resolve(&callee, meaning.targets(), language) {
                 Resolution::Callee { definitions, is_local, made_at } => {
                     if let [one] = &definitions[..] {
+                        let site = &callee.sites[0];
                         judgements.push(((one.path.clone(), one.at), (site.path.clone(), site.at)));
                     }
-                    let name = definitions.first().map_or_else(|| callee.name.clone(), |one| last_name(one, callee));
-                    let verdict = Verdict::Confirmed;
-                    Some(Callee { name, definitions, is_local, made_at, verdict, ..with_single_site(callee, site) })
+                    let name = definitions.first().map_or_else(|| callee.name.clone(), |one| last_name(one, &callee));
+                    Some(Callee { name, definitions, is_local, made_at, ..callee })
                 }
-                Resolution::Data => None,
-                Resolution::NoCall => {
-                    found.refuted += 1;
-                    None
-                }
+                Resolution::NoCall => None,
             },
         };
         if let Some(mut one) = one {
-            tell_functions(&mut one.definitions, &found.functions);
+            tell_functions(&mut one.definitions, &functions);
             add(&mut callees, one);
         }
     }
     remember(call.pool, &judgements, &texts).await;
-    recall(call, &mut callees, &found.texts).await;
-    found.callees = callees;
-    (judged, texts)
+    recall(call, &mut callees, &of_bodies).await;
+    skipped.extend(by_name.skipped.into_iter().filter(|one| !skipped.contains(one)).collect::<Vec<_>>());
+    skipped.sort();
+    (Callees { definitions, callees, files: by_name.files, skipped, texts: of_bodies }, judged, texts)
+}
+
+/// How long the search by name may take after the deadline.
+const OVERTIME: Duration = Duration::from_millis(200);
+
+/// True if the answer of the server leaves open which definition is meant.
+fn needs_candidates(called: &CallForm, language: Language, meaning: &Meaning) -> bool {
+    match meaning {
+        Meaning::Undecided(code) => code.is_judged() || !(called.is_value && called.is_bound),
+        Meaning::Is(targets) => {
+            let declared = targets.iter().filter_map(|target| target.declares.as_ref());
+            let labels: BTreeSet<_> = declared.clone().map(|one| (&one.path, &one.label)).collect();
+            // An embedded field of Go has the name of its type.
+            labels.len() > 1 || language == Language::Go && declared.clone().any(|one| one.kind.is_type())
+        }
+        Meaning::External => false,
+    }
 }
 
 /// Meaning of a site.
@@ -81,9 +130,7 @@ enum Resolution {
         is_local: bool,
         made_at: Option<(Arc<Path>, usize, Kind)>,
     },
-    /// Constructs data and calls nothing.
-    Data,
-    /// Passes on a value that is not a function.
+    /// Constructs data, or passes on a value that is not a function of the project.
     NoCall,
 }
 
@@ -103,12 +150,14 @@ fn resolve(callee: &Callee, targets: &[Target], language: Language) -> Resolutio
         is_same
     });
     let is_function =
-        |one: &Definition| matches!(one.kind, Kind::Function | Kind::Method | Kind::Macro | Kind::Class | Kind::Struct);
+        |one: &Definition| !one.is_outside() && matches!(one.kind, Kind::Function | Kind::Method | Kind::Macro);
     let makes_data = matches!(language, Language::Rust | Language::Haskell | Language::Go | Language::C);
     let is_data = |one: &Definition| one.kind == Kind::Constructor || one.kind.is_type();
     match (&declared[..], targets.iter().any(|target| target.is_bound)) {
         ([], true) if callee.is_value => Resolution::NoCall,
         ([], true) => Resolution::Callee { definitions: Vec::new(), is_local: true, made_at: None },
+        // A local variable, or a function that a macro defines.
+        ([], false) if callee.is_value && !targets.iter().any(|one| one.stands == Kind::Macro) => Resolution::NoCall,
         ([], false) => {
             let made_at = targets.first().map(|target| (target.path.clone(), target.line, target.stands));
             Resolution::Callee { definitions: Vec::new(), is_local: false, made_at }
@@ -120,7 +169,7 @@ fn resolve(callee: &Callee, targets: &[Target], language: Language) -> Resolutio
                 && all.iter().all(is_data)
                 && !callee.definitions.iter().any(|one| one.kind == Kind::Field) =>
         {
-            Resolution::Data
+            Resolution::NoCall
         }
         (all, _) if callee.is_value && !all.iter().any(is_function) => Resolution::NoCall,
         _ => Resolution::Callee { definitions: declared, is_local: false, made_at: None },

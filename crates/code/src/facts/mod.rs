@@ -20,6 +20,7 @@ use crate::inquiry::ghc;
 use crate::judgement::{Code, Verdict};
 use crate::line_column::Lines;
 use crate::search::{MAX_PARSED, read, stamp, word_starts};
+use crate::server::profile::rules;
 use crate::syntax::{Class, Kind, Language, SCRIPTS, family};
 use crate::test_detection::is_test_file;
 use crate::tools::find_callees::{BodyQuestion, judged_callees};
@@ -233,7 +234,8 @@ impl Questions {
         .await
     }
 
-    /// Returns the uses of a definition.
+    /// Returns the uses of a definition. Of those that are not `is_direct`, which lie beyond another use, the list of a language
+    /// server is enough, if it lists all files.
     ///
     /// # Errors
     /// If the definition no longer exists.
@@ -242,12 +244,15 @@ impl Questions {
         cx: &Context,
         symbol: &Symbol,
         path: Option<&str>,
+        is_direct: bool,
         wait_ms: u64,
     ) -> Result<UseFacts, ToolError> {
         let class = symbol.made_class();
         let name = class.map_or_else(|| symbol.question(), |class| format!("{}:{class}", symbol.file));
         let shown = LineOptions { context_lines: 0, most: MOST_TEXTS };
-        let asked = Question { name: &name, path, shown, wait_ms: Some(wait_ms) };
+        let of = family(symbol.language);
+        let is_listed = !is_direct && rules(of).lists_all_files && self.pool.is_ready(cx, of, &symbol.file).await;
+        let asked = Question { name: &name, path, shown, wait_ms: Some(wait_ms), is_listed };
         let creates = |one: &Class| matches!(one, Class::Call | Class::Construct | Class::Value);
         let is_used = |one: &&Class| if class.is_some() { creates(one) } else { **one != Class::Mention };
         let wanted: Vec<Class> = Class::ALL.iter().filter(is_used).copied().collect();
@@ -337,7 +342,7 @@ impl Questions {
         wait_ms: u64,
     ) -> Result<NeedFacts, ToolError> {
         let (name, wanted) = (symbol.question(), if is_seed { BodyNames::All } else { BodyNames::Shape });
-        let asked = BodyQuestion { name: &name, wanted, known: Some(known.clone()), wait_ms: Some(wait_ms) };
+        let asked = BodyQuestion { name: &name, wanted, known: known.clone(), wait_ms: Some(wait_ms) };
         let (symbol, known) = (symbol.clone(), known.clone());
         let (_, found, judged) = judged_callees(self, cx, &asked).await?;
         // A name that the project does not define leads nowhere, so its verdict says nothing about the needs.

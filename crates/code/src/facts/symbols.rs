@@ -95,20 +95,21 @@ impl<'a> Declared<'a> {
 
     /// Returns the type of a method. Of several ones with its name, that in the file of the method is meant.
     pub(super) fn container(&mut self, method: &Symbol, known: &KnownDefinitions) -> Option<Symbol> {
-        let mut all = self.of_name(container_name(method)?, method, known);
-        all.retain(|one| one.kind.is_type());
-        let own = all.iter().position(|one| display_path(&one.path) == method.file);
-        let one = match (own, &all[..]) {
-            (Some(at), _) => &all[at],
-            (None, [one]) => one,
-            _ => return None,
-        };
-        self.symbol(one)
+        let name = container_name(method)?;
+        let file = Scope { below: self.scope.root.join(&method.file), ..self.scope.clone() };
+        let is_type = |one: &Definition| one.kind.is_type();
+        let own = self.of_name(&file, name, method, &KnownDefinitions::default()).into_iter().find(is_type);
+        let one = own.or_else(|| {
+            let mut all = self.of_name(self.scope, name, method, known);
+            all.retain(is_type);
+            all.pop().filter(|_| all.is_empty())
+        });
+        self.symbol(&one?)
     }
 
     /// Returns the definitions of a name in the language of a symbol.
-    fn of_name(&self, name: &str, symbol: &Symbol, known: &KnownDefinitions) -> Vec<Definition> {
-        let (mut all, ..) = known.declared(self.scope, &HashSet::from([name.as_bytes()]));
+    fn of_name(&self, scope: &Scope, name: &str, symbol: &Symbol, known: &KnownDefinitions) -> Vec<Definition> {
+        let (mut all, ..) = known.declared(scope, &HashSet::from([name.as_bytes()]));
         let mut all = all.remove(name).unwrap_or_default();
         let is_declaration = |file: &str| file.ends_with(".d.ts");
         all.retain(|one| {
@@ -122,7 +123,7 @@ impl<'a> Declared<'a> {
         let Some(class) = container_name(symbol).filter(|_| !symbol.name.starts_with("__")) else {
             return Vec::new();
         };
-        let mut open = self.of_name(&symbol.name, symbol, known);
+        let mut open = self.of_name(self.scope, &symbol.name, symbol, known);
         open.retain(|one| one.kind == Kind::Method);
         let (mut classes, mut found) = (vec![class.to_owned()], Vec::new());
         let mut count = 0;

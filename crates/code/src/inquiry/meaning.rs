@@ -1,7 +1,8 @@
 //! Resolves individual names to their declarations by language server. For questions that start from places rather than from
 //! a definition.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -12,7 +13,7 @@ use super::requests::{definitions, with_deadline};
 use super::texts::{Sheets, Spot, document};
 use super::{Call, ghc};
 use crate::answer::Texts;
-use crate::definition::{Definition, definition};
+use crate::definition::definition;
 use crate::haskell::{Index, declarations, is_judged_by_ghc};
 use crate::judgement::{Code, Judgement};
 use crate::line_column::Lines;
@@ -20,6 +21,7 @@ use crate::lsp::{Encoding, Location};
 use crate::search::Hit;
 use crate::server::{Document, Server, Session};
 use crate::syntax::{Class, Kind, Language, bare_name, is_pure_virtual, is_word, occurrences_at, word_ranges};
+use crate::target::Target;
 
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Name {
@@ -45,30 +47,6 @@ impl Meaning {
             Meaning::Is(targets) => targets,
             Meaning::External | Meaning::Undecided(_) => &[],
         }
-    }
-}
-
-/// The target of a go-to-definition request.
-#[derive(Debug, Clone)]
-pub(crate) struct Target {
-    /// Relative to the root; absolute for a file outside.
-    pub path: Arc<Path>,
-    pub line: usize,
-    pub at: usize,
-    /// The declaration there; `None` for a module, a local variable, or a name that a macro defines.
-    pub declares: Option<Definition>,
-    /// The kind of target if there is no declaration: a module, a macro, or unknown.
-    pub stands: Kind,
-    /// True if a parameter or a variable is bound there.
-    pub is_bound: bool,
-    /// True if the declaration refers to another one: an import, a prototype, an embedded field in Go.
-    leads_on: bool,
-}
-
-impl Target {
-    /// True if it is in no file of the project.
-    pub(crate) fn is_outside(&self) -> bool {
-        self.path.is_absolute()
     }
 }
 
@@ -251,14 +229,21 @@ impl Names<'_> {
         sheets: &mut Sheets,
     ) -> (Vec<(usize, Meaning)>, Vec<Open>) {
         let until = self.call.until.max(Instant::now() + Duration::from_secs(1));
-        let mut known: BTreeMap<Spot, Option<Target>> = BTreeMap::new();
+        let mut files: HashMap<PathBuf, u64> = HashMap::new();
         let (mut of, mut next) = (Vec::with_capacity(answers.len()), Vec::new());
         for (number, answer) in answers {
             let mut meaning = |places: Vec<Location>| {
                 let targets = places.iter().filter_map(|place| {
                     let spot = sheets.spot(place)?;
-                    let target = known.entry(spot.clone());
-                    target.or_insert_with(|| target_at(sheets, &spot, &self.names[number].word, until)).clone()
+                    let file = *files.entry(spot.path.clone()).or_insert_with(|| {
+                        let mut hasher = DefaultHasher::new();
+                        let text = sheets.get(&spot.path).map(|sheet| &sheet.text);
+                        (sheets.root(), &spot.path, text).hash(&mut hasher);
+                        hasher.finish()
+                    });
+                    let known = &self.call.pool.known_targets;
+                    let word = &self.names[number].word;
+                    known.get_or_read((file, spot.start, word.clone()), || target_at(sheets, &spot, word, until))
                 });
                 let mut targets: Vec<Target> = targets.collect();
                 // clangd also returns the `using` declaration, which leads to all overloads.
@@ -317,8 +302,12 @@ pub(crate) fn target_at(sheets: &Sheets, spot: &Spot, word: &str, until: Instant
     let language = Language::detect(&spot.path, text);
     let (start, end) = (spot.start - sheet.skip, spot.end - sheet.skip);
     let place = language.and_then(|language| {
-        let here: Vec<std::ops::Range<usize>> = word_ranges(language, text)
+        // No word spans lines.
+        let from = text[..start].iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
+        let to = text[end..].iter().position(|byte| *byte == b'\n').map_or(text.len(), |at| end + at);
+        let here: Vec<std::ops::Range<usize>> = word_ranges(language, &text[from..to])
             .into_iter()
+            .map(|place| from + place.start..from + place.end)
             .filter(|place| start <= place.start && place.start <= end)
             .collect();
         let is_named = |place: &&std::ops::Range<usize>| &text[(*place).clone()] == word.as_bytes();

@@ -24,7 +24,7 @@ use crate::pool::Pool;
 use crate::search::Scope;
 
 pub(crate) use ghc::index;
-pub(crate) use meaning::{FILES, Meaning, Meanings, Name, Target, meanings, target_at};
+pub(crate) use meaning::{FILES, Meaning, Meanings, Name, meanings, target_at};
 pub(crate) use reliability::{Asking, Round, RoundStatus, Settling, judge_for, rounds};
 pub(crate) use requests::{Inquiry, definitions, request_locations, request_time_limit, with_deadline};
 pub(crate) use server_state::explain;

@@ -10,7 +10,8 @@ use super::{Change, Matches, Ours, Site, Sum, Unread};
 use crate::answer::Texts;
 use crate::judgement::{Code, Judgement, Reason, Verdict};
 use crate::syntax::family;
-use crate::verdict::{At, Call, Meaning, Meanings, Name, Target, meanings, recalled, remember};
+use crate::target::Target;
+use crate::verdict::{At, Call, Meaning, Meanings, Name, meanings, recalled, remember};
 
 /// Results of the language server.
 pub(crate) struct Assessment {

@@ -13,6 +13,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Instant, SystemTime};
 
+use mcp::tool::Context;
 use parking_lot::Mutex;
 use process::{Guard, Spec};
 use project::Caller;
@@ -24,6 +25,7 @@ use crate::programs;
 use crate::server::profile::{self, Profile};
 use crate::server::{Journal, Server, Start, State, TRIED_EVERY, Timing};
 use crate::settings::CodeSettings;
+use crate::target::KnownTargets;
 use crate::verdict_store::VerdictStore;
 use revision::Worktrees;
 
@@ -89,6 +91,7 @@ pub(crate) struct Pool {
     /// Versions printed by programs, cached while their files are unchanged.
     versions: Mutex<HashMap<PathBuf, Version>>,
     haskell: Projects,
+    pub(crate) known_targets: KnownTargets,
 }
 
 /// The version printed by a program.
@@ -145,6 +148,7 @@ impl Pool {
             kept: kept.map(|directory| Arc::new(VerdictStore::new(directory))),
             versions: Mutex::default(),
             haskell: Projects::default(),
+            known_targets: KnownTargets::default(),
         }
     }
 
@@ -209,6 +213,14 @@ impl Pool {
             })
         });
         Ok(server.clone())
+    }
+
+    /// True if the server that judges a file of the caller's worktree can answer now. Starts it if necessary.
+    pub(crate) async fn is_ready(&self, cx: &Context, family: &'static str, file: impl AsRef<Path>) -> bool {
+        let Some(caller) = cx.caller::<Caller>() else { return false };
+        let Ok(root) = caller.worktree.canonicalize() else { return false };
+        let server = self.seek(caller, &root, family, file.as_ref()).await;
+        server.is_ok_and(|server| server.snapshot().state == State::Ready)
     }
 
     /// Returns the program that would judge a language if everything that it runs is trusted. Starts no server.

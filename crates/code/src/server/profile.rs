@@ -59,6 +59,8 @@ pub(crate) struct Profile {
 pub(crate) struct Rules {
     /// True if conditional compilation may exclude code, about which the server is then silent.
     pub has_conditions: bool,
+    /// True if the references of a ready server include files that are not open.
+    pub lists_all_files: bool,
     /// True if members override members of bases or implement interfaces.
     pub overrides: bool,
     /// Decorators and attributes that call nothing. A trailing `::` or `_` matches a prefix.
@@ -70,8 +72,7 @@ pub(crate) struct Rules {
 }
 
 pub(crate) fn rules(family: &str) -> &'static Rules {
-    static NONE: Rules =
-        Rules { has_conditions: false, overrides: false, inert: Vec::new(), modules: Vec::new(), called: Vec::new() };
+    static NONE: LazyLock<Rules> = LazyLock::new(Rules::default);
     all().iter().find(|profile| profile.family == family).map_or(&NONE, |profile| &profile.rules)
 }
 

@@ -126,7 +126,7 @@ fn is_conditional(path: &Path, language: Language, text: &[u8]) -> bool {
 
 /// Returns a probe for the name if its uses are certain.
 fn probe(scope: &Scope, name: &str) -> Option<Probe> {
-    let found = find(scope, name, LineOptions { context_lines: 0, most: 0 }).ok()?;
+    let found = find(scope, name, LineOptions { context_lines: 0, most: 0 }, false).ok()?;
     let [definition] = &found.definitions[..] else { return None };
     let is_local = |path: &Path| {
         // A use that may itself bind the name proves nothing, such as a JavaScript pattern that destructures an object.

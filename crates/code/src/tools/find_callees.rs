@@ -11,7 +11,7 @@ use serde_json::json;
 use super::uses::reasons_with_advice;
 use super::verified_uses::{check_texts, due};
 use super::{DefinitionOut, Questions, display_path, searched};
-use crate::callees::{BodyNames, Callee, Callees, KnownDefinitions, callees, judge};
+use crate::callees::{BodyNames, Callee, Callees, KnownDefinitions, bodies, judge};
 use crate::completeness::Head;
 use crate::judgement::{Judgement, Verdict, is_zero};
 use crate::search::Scope;
@@ -99,7 +99,8 @@ impl Tool for FindCallees {
 
     async fn call(&self, cx: Context, args: Args) -> Result<Output, ToolError> {
         let since = Instant::now();
-        let asked = BodyQuestion { name: &args.name, wanted: BodyNames::Calls, known: None, wait_ms: args.wait_ms };
+        let (wanted, known) = (BodyNames::Calls, KnownDefinitions::default());
+        let asked = BodyQuestion { name: &args.name, wanted, known, wait_ms: args.wait_ms };
         let (scope, found, judged) = judged_callees(&self.0, &cx, &asked).await?;
         Ok(output(&args, &scope, &found, &judged, since))
     }
@@ -118,7 +119,7 @@ pub(crate) struct BodyQuestion<'a> {
     pub name: &'a str,
     pub wanted: BodyNames,
     /// The definitions that are known from earlier questions.
-    pub known: Option<KnownDefinitions>,
+    pub known: KnownDefinitions,
     pub wait_ms: Option<u64>,
 }
 
@@ -129,11 +130,11 @@ pub(crate) async fn judged_callees(
     asked: &BodyQuestion<'_>,
 ) -> Result<(Scope, Callees, Judgement), ToolError> {
     let until = due(cx, asked.wait_ms, Instant::now());
-    let (name, wanted, known) = (asked.name.to_owned(), asked.wanted, asked.known.clone());
-    let search = move |scope: &Scope| Ok((scope.clone(), callees(scope, &name, wanted, known.as_ref())?));
-    let (scope, mut found) = searched(questions, cx, None, search).await?;
+    let (name, wanted) = (asked.name.to_owned(), asked.wanted);
+    let search = move |scope: &Scope| Ok((scope.clone(), bodies(scope, &name, wanted)?));
+    let (scope, bodies) = searched(questions, cx, None, search).await?;
     let call = Call { pool: &questions.pool, cx, scope: &scope, until };
-    let (mut judged, texts) = judge(&call, &mut found).await;
+    let (found, mut judged, texts) = judge(&call, bodies, &asked.known).await;
     check_texts(questions, cx, &texts, &mut judged).await?;
     Ok((scope, found, judged))
 }
@@ -143,8 +144,7 @@ fn output(args: &Args, scope: &Scope, found: &Callees, judged: &Judgement, since
     let mut wanted: Vec<&Callee> = found.callees.iter().filter(|one| args.external || !one.is_external()).collect();
     let external_left_out = found.callees.len() - wanted.len();
     let verdicts = found.callees.iter().flat_map(|one| vec![one.verdict; one.sites.len()]);
-    let refuted = std::iter::repeat_n(Verdict::Refuted, found.refuted);
-    let head = Head::judged(verdicts.chain(refuted), judged).searched(scope, found.files, &found.skipped, since);
+    let head = Head::judged(verdicts, judged).searched(scope, found.files, &found.skipped, since);
     let said = headline(&head, wanted.len(), external_left_out);
     wanted.sort_by_key(|one| matches!(one.verdict, Verdict::Undecided(_)));
     let mut text = vec![said];

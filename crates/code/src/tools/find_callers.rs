@@ -92,7 +92,8 @@ pub(super) async fn callers(
     args: &Args,
     shown: LineOptions,
 ) -> Result<(JudgedAnswer, Vec<Class>), ToolError> {
-    let asked = Question { name: &args.name, path: args.path.as_deref(), shown, wait_ms: args.wait_ms };
+    let asked =
+        Question { name: &args.name, path: args.path.as_deref(), shown, wait_ms: args.wait_ms, is_listed: false };
     let answered = answer(questions, cx, &asked, |found| classes(found, &args.uses)).await?;
     let wanted = classes(&answered.found, &args.uses);
     Ok((answered, wanted))

@@ -76,7 +76,8 @@ impl Tool for FindUses {
             named => named.contains(class),
         };
         let wanted: Vec<Class> = Class::ALL.iter().filter(|class| is_wanted(class)).copied().collect();
-        let asked = Question { name: &args.name, path: args.path.as_deref(), shown, wait_ms: args.wait_ms };
+        let asked =
+            Question { name: &args.name, path: args.path.as_deref(), shown, wait_ms: args.wait_ms, is_listed: false };
         let answered = answer(&self.0, &cx, &asked, |_| wanted.clone()).await?;
         let listed = Listing::new(&wanted, shown, args.refuted);
         let (uses, text) = Uses::with_text(&answered, listed, ("find_uses", "use", &args.name));

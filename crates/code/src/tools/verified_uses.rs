@@ -56,6 +56,8 @@ pub(crate) struct Question<'a> {
     pub path: Option<&'a str>,
     pub shown: LineOptions,
     pub wait_ms: Option<u64>,
+    /// Search only the file of the definition, and take the uses in other files from the language server's list.
+    pub is_listed: bool,
 }
 
 /// The default and the maximum time to wait for a language server.
@@ -77,12 +79,12 @@ pub(crate) async fn answer(
     let until = due(cx, wanted.wait_ms, since);
     let mut again = true;
     loop {
-        let (name, shown) = (wanted.name.to_owned(), wanted.shown);
+        let (name, shown, is_listed) = (wanted.name.to_owned(), wanted.shown, wanted.is_listed);
         let (scope, mut found) = searched(questions, cx, wanted.path.map(str::to_owned), move |scope| {
             // Without candidates there can be no answer.
             let until = until.max(scope.since + SEARCH);
             let scope = Scope { until: scope.until.min(until), ..scope.clone() };
-            let found = find(&scope, &name, shown)?;
+            let found = find(&scope, &name, shown, is_listed)?;
             Ok((scope, found))
         })
         .await?;
@@ -98,6 +100,7 @@ pub(crate) async fn answer(
         let (texts, name) = (found.texts.clone(), found.question.name.clone());
         let path = wanted.path.map(str::to_owned);
         let is_same = !judged.is_certain
+            || is_listed
             || searched(questions, cx, path, move |scope| Ok(is_unchanged(scope, &name, &texts))).await?;
         if !is_same && std::mem::take(&mut again) {
             continue;

@@ -9,11 +9,12 @@ use std::time::{Duration, Instant};
 use super::{Query, is_judged_by};
 use crate::answer::{Candidates, Site, Texts};
 use crate::definition::{Definition, is_inside};
-use crate::inquiry::{Meaning, Meanings, Name, Target, meanings};
+use crate::inquiry::{Meaning, Meanings, Name, meanings};
 use crate::judgement::{Code, Judgement, Reason, Verdict};
 use crate::question::Question;
 use crate::search::read;
 use crate::syntax::{Class, Kind, Language, bare_name, is_whole, is_word};
+use crate::target::Target;
 
 /// Verifies the sites of a family, and adds the definitions that they mean.
 pub(super) async fn judge_outside(

@@ -45,7 +45,7 @@ use crate::server::Server;
 use crate::stored_verdicts::{is_judged_by, keep, recall};
 use crate::syntax::{Class, family};
 
-pub(crate) use crate::inquiry::{Call, Meaning, Meanings, Name, Target, meanings};
+pub(crate) use crate::inquiry::{Call, Meaning, Meanings, Name, meanings};
 pub(crate) use crate::stored_verdicts::{At, recalled, remember};
 use external_names::judge_outside;
 use pass::Pass;

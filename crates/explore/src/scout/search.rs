@@ -73,7 +73,7 @@ impl Search<'_> {
             }));
         }
         let path = self.request.path.as_deref();
-        let uses = self.questions.uses(self.cx, &symbol, path, self.lookups.wait_ms());
+        let uses = self.questions.uses(self.cx, &symbol, path, is_entry, self.lookups.wait_ms());
         let Some(uses) = self.lookups.facts(&symbol, uses).await? else { return Ok(None) };
         // A definition at a distance decides nothing about the completeness of the direct uses.
         if is_entry {
