@@ -270,7 +270,9 @@ pub(crate) fn stamp(scope: &Scope) -> Option<u64> {
 /// Reads a regular file. Never blocks on a FIFO.
 pub(crate) fn read(path: &Path) -> Result<Vec<u8>, Why> {
     let file = project::regular::open(path).map_err(|_| Why::Unreadable)?;
-    let mut text = Vec::new();
+    // One read is enough for a file that does not grow.
+    let size = file.metadata().map_or(0, |metadata| metadata.len().min(MAX_READ));
+    let mut text = Vec::with_capacity(size as usize + 1);
     file.take(MAX_READ + 1).read_to_end(&mut text).map_err(|_| Why::Unreadable)?;
     if text.len() as u64 > MAX_READ { Err(Why::TooLarge) } else { Ok(text) }
 }
