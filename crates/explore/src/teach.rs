@@ -2,7 +2,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::RangeInclusive;
-use std::time::Duration;
 
 use code::facts::{Certainty, KnownDefinitions, Need, NeedKind, Symbol};
 use code::tools::Questions;
@@ -130,7 +129,7 @@ const DEPTHS: RangeInclusive<i64> = 0..=20;
 const MOST_CALLERS: usize = 3;
 const FEW_CALLERS: usize = 8;
 /// The time limit for the callers of a seed, in milliseconds.
-const CALLERS_WAIT: u64 = 1000;
+const CALLERS_WAIT: u64 = 3000;
 /// The maximum number of definitions and names that a list adds to its units.
 const MOST_NEXT: usize = 10;
 const MOST_EXTERNAL: usize = 50;
@@ -290,13 +289,15 @@ impl Search<'_> {
     }
 
     /// Returns the functions that call a definition, if they are few.
-    async fn callers(&self, of: &Symbol) -> Vec<Need> {
+    async fn callers(&mut self, of: &Symbol) -> Vec<Need> {
         let wait_ms = self.lookups.wait_ms().min(CALLERS_WAIT);
-        let uses = self.questions.uses(self.cx, of, None, false, wait_ms);
-        // The list does not depend on them. A name that many files mention takes longer.
-        let uses = tokio::time::timeout(Duration::from_millis(CALLERS_WAIT), uses).await;
+        let uses = self.lookups.limit(self.questions.uses(self.cx, of, None, false, wait_ms)).await;
+        let uses = uses.and_then(Result::ok).filter(|uses| !uses.basis.ask_again);
+        if uses.is_none() {
+            self.lookups.doubt(format!("the callers of {} were not found in time", of.label));
+        }
         let mut callers: Vec<Need> = Vec::new();
-        for site in uses.ok().and_then(Result::ok).unwrap_or_default().sites {
+        for site in uses.unwrap_or_default().sites {
             let Some(symbol) = site.within.filter(|one| !site.in_test && !contains(of, one) && one != of) else {
                 continue;
             };

@@ -112,6 +112,8 @@ const VALUE: i32 = 2;
 const VERIFIED: i32 = 1;
 const SAME_FILE: i32 = 1;
 const ON_TOPIC: i32 = 3;
+/// The score that a name loses if the body of a definition in another file, which is no seed, has it: how a helper works.
+const DETAIL: i32 = 6;
 /// The limit of a text in a prompt, in characters.
 const MOST_TEXT: usize = 400;
 
@@ -197,7 +199,9 @@ impl Selection {
             // The first ones are examples; the others come if there is room.
             overriders += i32::from(one.relation == Relation::Override);
             let is_near = file(&one.location) == file(&self.location);
+            let is_detail = self.depth > 0 && matches!(one.relation, Relation::Call | Relation::Body) && !is_near;
             score(one, &topic) + if is_near { SAME_FILE } else { 0 }
+                - if is_detail { DETAIL } else { 0 }
                 - if one.relation == Relation::Override { overriders } else { 0 }
         };
         let mut ranked: Vec<_> = self.candidates.iter().map(|one| (one, score(one))).collect();
