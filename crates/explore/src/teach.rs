@@ -90,7 +90,7 @@ pub(crate) struct Unit {
     pub symbol: UnitSymbol,
     pub depth: usize,
     pub why: String,
-    /// The names and lines of the parts that matter: methods of a type, functions in a function.
+    /// The names and lines of the parts after its beginning that matter: methods of a type, functions in a function.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub parts: Vec<String>,
 }
@@ -118,6 +118,8 @@ pub(crate) struct DeclarationLines {
     pub line: usize,
     pub start_line: usize,
     pub end_line: usize,
+    /// The last line of what a class begins with: its fields and its constructor. Otherwise the last line.
+    pub beginning_end: usize,
 }
 
 const BUDGET: i64 = 20;
@@ -192,8 +194,10 @@ pub(crate) async fn reading_list(sources: &Sources, cx: &Context, request: Reque
     let unit = |(depth, place): &(usize, &Position)| {
         let (symbol, why) = known.get(place)?.clone();
         let inner = parts.iter().filter_map(|part| known.get(part)).map(|(part, _)| part);
-        let inner = inner.filter(|part| contains(&symbol, part));
-        let parts = inner.map(|part| format!("{} {}-{}", part.name, part.lines.0, part.lines.1)).collect();
+        let inner: Vec<&Symbol> = inner.filter(|part| contains(&symbol, part)).collect();
+        let is_within = |part: &Symbol| inner.iter().any(|outer| contains(outer, part));
+        let listed = inner.iter().filter(|part| part.lines.0 > symbol.beginning_end && !is_within(part));
+        let parts = listed.map(|part| format!("{} {}-{}", part.name, part.lines.0, part.lines.1)).collect();
         Some(Unit { symbol: UnitSymbol::new(symbol), depth: *depth, why, parts })
     };
     let (core, others): (Vec<Unit>, Vec<Unit>) = places.iter().filter_map(unit).partition(|unit| unit.depth == 0);
@@ -232,11 +236,12 @@ fn contains(outer: &Symbol, inner: &Symbol) -> bool {
 impl UnitSymbol {
     fn new(symbol: Symbol) -> UnitSymbol {
         let (start_line, end_line) = symbol.lines;
+        let beginning_end = symbol.beginning_end;
         let is_known = !symbol.signature.is_empty();
         UnitSymbol {
             name: symbol.label,
             kind: symbol.kind.word(),
-            location: DeclarationLines { file: symbol.file, line: symbol.line, start_line, end_line },
+            location: DeclarationLines { file: symbol.file, line: symbol.line, start_line, end_line, beginning_end },
             signature: if is_known { symbol.signature } else { symbol.text.trim().to_owned() },
             doc_comment: symbol.doc,
             text: symbol.text,
@@ -244,23 +249,28 @@ impl UnitSymbol {
     }
 }
 
-/// Returns the seeds that are worth reading: no overloads that only declare another one's types, no JavaScript and no type
-/// declarations that TypeScript was compiled to, and neither fields nor tests with the name of another definition.
+fn is_script(one: &Symbol) -> bool {
+    matches!(one.language, Language::JavaScript | Language::TypeScript | Language::Tsx)
+}
+
+/// Returns true for JavaScript and type declarations that TypeScript was compiled to: one of `all` is the source.
+fn is_compiled<'a>(one: &Symbol, mut all: impl Iterator<Item = &'a Symbol>) -> bool {
+    let is_source =
+        |one: &Symbol| is_script(one) && one.language != Language::JavaScript && !one.file.ends_with(".d.ts");
+    is_script(one) && !is_source(one) && all.any(|other| is_source(other) && other.name == one.name)
+}
+
+/// Returns the seeds that are worth reading: no overloads that only declare another one's types, nothing that TypeScript was
+/// compiled to, and neither fields nor tests with the name of another definition.
 fn worth_reading(mut seeds: Vec<Symbol>) -> Vec<Symbol> {
     let all = seeds.clone();
-    let is_script = |one: &Symbol| matches!(one.language, Language::JavaScript | Language::TypeScript | Language::Tsx);
     let is_overload = |one: &Symbol| {
         let is_later = |other: &Symbol| (&other.file, &other.label) == (&one.file, &one.label) && other.line > one.line;
         (is_script(one) || one.signature.contains("overload")) && all.iter().any(is_later)
     };
-    let is_source =
-        |one: &Symbol| is_script(one) && one.language != Language::JavaScript && !one.file.ends_with(".d.ts");
-    let is_compiled = |one: &Symbol| {
-        is_script(one) && !is_source(one) && all.iter().any(|other| is_source(other) && other.name == one.name)
-    };
     let is_minor = |one: &Symbol| one.in_test || one.kind == Kind::Field;
     let is_beside = |one: &Symbol| all.iter().any(|other| other.name == one.name && !is_minor(other));
-    seeds.retain(|one| !(is_overload(one) || is_compiled(one) || is_minor(one) && is_beside(one)));
+    seeds.retain(|one| !(is_overload(one) || is_compiled(one, all.iter()) || is_minor(one) && is_beside(one)));
     seeds
 }
 
@@ -341,7 +351,9 @@ impl Search<'_> {
             }
             needs.extend(callers);
         }
-        needs.retain(|need| is_followed(need) && to(need) != *node && (symbol.in_test || !need.symbol.in_test));
+        let all: Vec<Symbol> = needs.iter().map(|need| need.symbol.clone()).collect();
+        let is_worth_it = |one: &Symbol| (symbol.in_test || !one.in_test) && !is_compiled(one, all.iter());
+        needs.retain(|need| is_followed(need) && to(need) != *node && is_worth_it(&need.symbol));
         // A base class is read first, and types before functions.
         needs.sort_by_key(|need| relation(&symbol, need));
         let selection = selection(&self.request.topic, &symbol, depth, &needs);

@@ -48,6 +48,8 @@ pub struct Symbol {
     pub column: usize,
     /// The first and last lines of the whole declaration.
     pub lines: (usize, usize),
+    /// The last line of what a class begins with: its fields and its constructor. Otherwise the last line.
+    pub beginning_end: usize,
     pub signature: String,
     pub doc: Option<String>,
     /// The line of the name.
@@ -187,7 +189,7 @@ const MOST_TEXTS: usize = 5000;
 /// The maximum number of definitions that one need may have.
 const MOST_DEFINITIONS: usize = 4;
 /// The maximum numbers of overriding methods that are given for a method: if it is a seed, and if it calls nothing itself.
-const OVERRIDERS_OF_SEED: usize = 10;
+const OVERRIDERS_OF_SEED: usize = 5;
 const OVERRIDERS_OF_STUB: usize = 3;
 
 impl Questions {

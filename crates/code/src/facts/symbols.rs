@@ -58,14 +58,21 @@ impl<'a> Declared<'a> {
     pub(super) fn symbol(&mut self, definition: &Definition) -> Option<Symbol> {
         let path = definition.path.clone();
         let file = self.file(&path)?;
-        let chain = chain(&file.all, &|one| one.at == definition.at);
+        let mut chain = chain(&file.all, &|one| one.at == definition.at);
+        // An overload only declares types: its implementation is the last one of that name.
+        if let Some(one) = chain.pop_if(|one| is_overload(&one.signature)) {
+            let all = chain.last().map_or(&file.all, |parent| &parent.members);
+            chain.extend(all.iter().rfind(|other| other.name == one.name));
+        }
         let one = chain.last();
         let in_test = is_test_file(&path) || chain.iter().any(|one| is_test_declaration(&file.text, one));
         let bytes = one.map_or_else(|| definition.bytes.clone(), |one| one.bytes.clone());
         let (signature, doc) = one.map(|one| (one.signature.clone(), one.doc.clone())).unwrap_or_default();
         let name = last_part(&definition.label);
         let (label, kind) = (definition.label.clone(), definition.kind);
-        Some(Symbol { label, name, kind, in_test, signature, doc, ..file.symbol_at(&path, definition.at, &bytes) })
+        let place = file.symbol_at(&path, one.map_or(definition.at, |one| one.at), &bytes);
+        let beginning_end = one.map_or(place.beginning_end, |one| file.beginning_end(one));
+        Some(Symbol { label, name, kind, in_test, signature, doc, beginning_end, ..place })
     }
 
     /// Returns the function, type or value around an offset.
@@ -133,7 +140,8 @@ impl<'a> Declared<'a> {
                 let Some((name, is_derived)) = self.class_of(one, &classes) else { return false };
                 if is_derived {
                     classes.push(name);
-                    found.extend(self.symbol(one).filter(|one| !one.in_test && !one.signature.contains("@overload")));
+                    // Overloads are one method.
+                    found.extend(self.symbol(one).filter(|one| !one.in_test && !found.contains(one)));
                 }
                 !is_derived
             });
@@ -167,6 +175,18 @@ impl<'a> Declared<'a> {
 }
 
 impl Parsed {
+    /// Returns the last line of a class's constructor, or the line before its first method.
+    fn beginning_end(&self, class: &Declaration) -> usize {
+        let lines = Lines::new(&self.text);
+        let mut methods = class.members.iter().filter(|one| one.kind == Kind::Method);
+        let constructor = methods.clone().find(|one| matches!(&*one.name, "__init__" | "constructor"));
+        match constructor.or_else(|| methods.next()) {
+            Some(one) if constructor.is_some() => lines.line(one.bytes.end.saturating_sub(1)),
+            Some(first) => lines.line(first.bytes.start).saturating_sub(1).max(lines.line(class.at)),
+            None => lines.line(class.bytes.end.saturating_sub(1)),
+        }
+    }
+
     /// Returns a symbol at a place, without its names.
     fn symbol_at(&self, path: &Path, at: usize, bytes: &Range<usize>) -> Symbol {
         let lines = Lines::new(&self.text);
@@ -180,6 +200,7 @@ impl Parsed {
             line,
             column: lines.column(at),
             lines: (lines.line(bytes.start), lines.line(bytes.end.saturating_sub(1))),
+            beginning_end: lines.line(bytes.end.saturating_sub(1)),
             signature: String::new(),
             doc: None,
             text: project::visible::escaped(&lines.excerpt(line, None).unwrap_or_default()),
@@ -197,6 +218,11 @@ fn chain<'d>(all: &'d [Declaration], fits: &dyn Fn(&Declaration) -> bool) -> Vec
         }
     }
     Vec::new()
+}
+
+/// True for a Python function that only declares the types of an overload.
+fn is_overload(signature: &str) -> bool {
+    signature.split_whitespace().any(|word| word.starts_with('@') && word.ends_with("overload"))
 }
 
 /// True for a declaration that a person reads as one unit.

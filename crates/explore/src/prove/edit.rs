@@ -135,6 +135,7 @@ mod tests {
             line,
             column,
             lines: (line, text.lines().count()),
+            beginning_end: 0,
             signature: String::new(),
             doc: None,
             text: String::new(),

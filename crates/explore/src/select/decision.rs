@@ -246,8 +246,10 @@ fn score(candidate: &Candidate, topic: &[String]) -> i32 {
     // A name that is not unique is followed by its place.
     let name = candidate.name.split(" (").next().unwrap_or_default();
     let is_on_topic = |word: String| topic.iter().any(|other| are_forms_of_one(&word, other));
+    // A constructed class explains more than a called function.
+    let constructed = i32::from(candidate.relation == Relation::Call && candidate.kind == "class");
     let on_topic = if split_words(name).any(is_on_topic) { ON_TOPIC } else { 0 };
-    base + verified + on_topic - value
+    base + verified + constructed + on_topic - value
 }
 
 /// Returns true for words such as `parse` and `parsing`: except for its last letter, the shorter one

@@ -78,7 +78,7 @@ fn unit_lines(number: usize, unit: &Unit) -> Vec<String> {
     lines.push(format!("   {}", project::visible(&symbol.signature)));
     if place.end_line - place.start_line > LONG && unit.depth > 0 {
         let parts: String = unit.parts.iter().map(|part| format!(", {part}")).collect();
-        lines.push(format!("   read its beginning{parts}"));
+        lines.push(format!("   read {}-{}{parts}", place.start_line, place.beginning_end));
     }
     lines
 }

@@ -158,10 +158,10 @@ fn every_unit_follows_the_units_that_it_needs() {
 /// A list of what a method names misses its class, what really runs, and who calls it.
 #[test]
 fn a_method_leads_to_its_class_its_overriders_and_its_callers() {
-    let types = "from typing import Optional, overload\n\nclass Kind:\n    name = 'kind'\n\n    def __call__(self, text):\n        \
+    let types = "import typing as t\n\nclass Kind:\n    name = 'kind'\n\n    def __call__(self, text):\n        \
                  return self.convert(text)\n\n    def convert(self, text):\n        raise NotImplementedError\n\nclass Number(Kind):\n    \
-                 def convert(self, text, at: Optional[\"Place\"] = None):\n        def digits():\n            return text\n\n        \
-                 return int(digits())\n\nclass Whole(Number):\n    @overload\n    def convert(self, text): ...\n\n    \
+                 def convert(self, text, at: t.Optional[\"Place\"] = None):\n        def digits():\n            return text\n\n        \
+                 return int(digits())\n\nclass Whole(Number):\n    @t.overload\n    def convert(self, text): ...\n\n    \
                  def convert(self, text):\n        return 1\n\nclass Other:\n    def convert(self, text):\n        return 2\n\n\
                  class Place:\n    pass\n";
     let worktree = Worktree::new(&[("kinds.py", types)]);
