@@ -70,7 +70,9 @@ impl ProfileError {
         match self {
             ProfileError::Unknown { name, known } => {
                 let near = nearest(name, known.split(", ")).map(|near| format!("Did you mean {near:?}?"));
-                near.into_iter().chain(["Name one of those in `profile`, or leave it out.".to_owned()]).collect()
+                let next = "Name one of those in `profile`, or leave it out. A profile that was added to hob.toml counts after \
+                            `hob stop`.";
+                near.into_iter().chain([next.to_owned()]).collect()
             }
             ProfileError::UnknownDefault { .. } => vec![
                 "Correct it in hob.toml, then `hob stop`: the next call starts a daemon that reads it again."

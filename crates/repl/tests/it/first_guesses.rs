@@ -91,7 +91,7 @@ async fn an_evaluation_chooses_the_profile_of_a_new_session() {
             json!({"code": "echo x", "profile": "scheme"}),
             expect![[r#"
         error: Unknown profile "scheme"; available: bash, cabal, gdb, ghci, lua, node, python, r, ruby, sqlite3, stack, terminal.
-        Name one of those in `profile`, or leave it out."#]],
+        Name one of those in `profile`, or leave it out. A profile that was added to hob.toml counts after `hob stop`."#]],
         )
         .await;
     fixture.call("repl_stop", json!({})).await;

@@ -52,7 +52,7 @@ async fn wrong_use_says_what_to_do() {
             json!({"profile": "perl"}),
             expect![[r#"
         error: Unknown profile "perl"; available: bash, cabal, gdb, ghci, lua, node, python, r, ruby, sqlite3, stack, terminal.
-        Name one of those in `profile`, or leave it out."#]],
+        Name one of those in `profile`, or leave it out. A profile that was added to hob.toml counts after `hob stop`."#]],
         )
         .await;
     fixture
