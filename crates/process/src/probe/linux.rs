@@ -12,7 +12,7 @@ pub(super) fn is_running(member: &Member) -> bool {
     matches!(member.state, 'R' | 'D') || threads(member.pid).any(is_running)
 }
 
-/// `reader` is a process that watches the input only while it reads.
+/// `reader` is a process that watches the input only while it reads. It still watches while it exits, so a thread has to wait.
 pub(super) fn verdict(members: &[Member], input: &str, reader: Option<i32>) -> Doing {
     let mut computing = false;
     let mut unclear = false;
@@ -20,8 +20,7 @@ pub(super) fn verdict(members: &[Member], input: &str, reader: Option<i32>) -> D
     for member in members {
         let held = InputUse::read(member.pid, input);
         let is_reader = reader == Some(member.pid);
-        reading |= held.always_watched && is_reader;
-        unclear |= held.always_watched && !is_reader || held.hidden;
+        unclear |= !held.watching.is_empty() && !is_reader || held.hidden;
         if held.armed {
             return Doing::WaitingForInput;
         }
@@ -29,7 +28,7 @@ pub(super) fn verdict(members: &[Member], input: &str, reader: Option<i32>) -> D
             match thread_state(member.pid, thread) {
                 ThreadState::Running => computing = true,
                 ThreadState::In(call) if held.waits_in(member.pid, &call) => return Doing::WaitingForInput,
-                ThreadState::In(_) => {}
+                ThreadState::In(call) => reading |= is_reader && call.waits_in_one_of(&held.watching),
                 ThreadState::Hidden => unclear = true,
             }
         }
@@ -50,8 +49,8 @@ struct InputUse {
     numbers: Vec<i32>,
     /// True if it is in an epoll set, armed to report once.
     armed: bool,
-    /// True if it is in an epoll set that reports repeatedly.
-    always_watched: bool,
+    /// Its epoll sets that report the input repeatedly.
+    watching: Vec<i32>,
     /// True if its descriptors are not visible to us.
     hidden: bool,
 }
@@ -96,7 +95,7 @@ impl InputUse {
             match u32::from_str_radix(events, 16) {
                 // After its one shot the entry stays in the set with no events.
                 Ok(events) if ours && events & IN != 0 && events & ONE_SHOT != 0 => self.armed = true,
-                Ok(events) if ours && events & IN != 0 => self.always_watched = true,
+                Ok(events) if ours && events & IN != 0 => self.watching.push(set),
                 _ => {}
             }
         }
@@ -163,6 +162,17 @@ impl Call {
             libc::SYS_select => Kind::Select,
             _ => Kind::Other,
         }
+    }
+
+    /// Returns true if it waits for the events of one of these epoll sets.
+    fn waits_in_one_of(&self, sets: &[i32]) -> bool {
+        let is_epoll = match self.number {
+            libc::SYS_epoll_pwait | libc::SYS_epoll_pwait2 => true,
+            #[cfg(target_arch = "x86_64")]
+            libc::SYS_epoll_wait => true,
+            _ => false,
+        };
+        is_epoll && sets.iter().any(|set| u64::try_from(*set).is_ok_and(|set| set == self.arguments[0]))
     }
 }
 

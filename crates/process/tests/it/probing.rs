@@ -25,7 +25,10 @@ async fn feed(child: &mut Child, input: &str) {
 
 /// Looks until the verdict is the expected one, then checks that it stays.
 async fn comes_to(child: &Child, expected: Doing) {
-    let mut prober = Prober::new(&child.group);
+    sees(Prober::new(&child.group), expected).await;
+}
+
+async fn sees(mut prober: Prober, expected: Doing) {
     let began = Instant::now();
     let mut agreed = 0;
     let mut seen = Vec::new();
@@ -109,6 +112,19 @@ async fn python_in_every_state() {
     ] {
         let child = start(spec("python3", &["-S", "-c", code]), "").await;
         comes_to(&child, expected).await;
+        end(child).await;
+    }
+}
+
+#[tokio::test]
+async fn one_that_watches_to_read_reads_only_while_a_thread_waits_in_its_epoll_set() {
+    if !have("python3", "one_that_watches_to_read") {
+        return;
+    }
+    let watching = "import select, time; p = select.epoll(); p.register(0, select.EPOLLIN); ";
+    for (next, expected) in [("p.poll()", Doing::WaitingForInput), ("time.sleep(1000)", Doing::Sleeping)] {
+        let child = start(spec("python3", &["-S", "-c", &format!("{watching}{next}")]), "").await;
+        sees(Prober::new(&child.group).watching_to_read(true), expected).await;
         end(child).await;
     }
 }

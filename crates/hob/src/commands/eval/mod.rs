@@ -190,8 +190,13 @@ impl Eval {
             // The reader is gone; an ordinary program would be killed by SIGPIPE.
             let is_unread = terminal::lost_output().is_some();
             if told.to_end() || told.to_interrupt() || is_unread {
-                let answer = call(control, "repl_interrupt", of.clone())?;
+                let mut answer = call(control, "repl_interrupt", of.clone())?;
                 result = call(control, "repl_wait", with(&of, Duration::ZERO))?;
+                // bash ignores a signal that comes while it starts a program. A person may repeat it.
+                if runs(&result) && is_unread {
+                    answer = call(control, "repl_interrupt", of.clone())?;
+                    result = call(control, "repl_wait", with(&of, Duration::ZERO))?;
+                }
                 if runs(&result) {
                     terminal::note(in_commands(text(&answer)));
                 }
