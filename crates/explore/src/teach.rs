@@ -1,5 +1,6 @@
 //! The reading list: the definitions to read for a topic, from its seeds along types and calls.
 
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::RangeInclusive;
 
@@ -12,7 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::lookups::{Head, Lookups, Unresolved, clean_names, none_defined};
 use crate::position::Position;
-use crate::select::decision::{Candidate, Decision, Relation, Selection};
+use crate::select::decision::{Candidate, Decision, Relation, Selection, count_topic_words};
 use crate::select::{Choice, DecisionReport, SELECT_SYMBOLS, Selector};
 use crate::sources::Sources;
 use crate::walk::{Edge, ReadingOrder, Stopped, Walk};
@@ -132,6 +133,8 @@ const MOST_CALLERS: usize = 3;
 const FEW_CALLERS: usize = 8;
 /// The time limit for the callers of a seed, in milliseconds.
 const CALLERS_WAIT: u64 = 3000;
+/// The maximum number of methods of a class that are listed because of the topic.
+const MOST_METHODS: usize = 3;
 /// The maximum number of definitions and names that a list adds to its units.
 const MOST_NEXT: usize = 10;
 const MOST_EXTERNAL: usize = 50;
@@ -336,7 +339,7 @@ impl Search<'_> {
         let is_followed = |need: &Need| {
             let names = match need.kind {
                 NeedKind::Type | NeedKind::Container => FollowedNames::Types,
-                NeedKind::Call | NeedKind::Override(_) | NeedKind::Caller => FollowedNames::Calls,
+                _ => FollowedNames::Calls,
             };
             follow.is_empty() || follow.contains(&names)
         };
@@ -354,6 +357,12 @@ impl Search<'_> {
         let all: Vec<Symbol> = needs.iter().map(|need| need.symbol.clone()).collect();
         let is_worth_it = |one: &Symbol| (symbol.in_test || !one.in_test) && !is_compiled(one, all.iter());
         needs.retain(|need| is_followed(need) && to(need) != *node && is_worth_it(&need.symbol));
+        // Of the methods of a class, those that the topic names.
+        let words = |need: &Need| count_topic_words(&need.symbol.name, &self.request.topic);
+        let methods = needs.extract_if(.., |need| need.kind == NeedKind::Method);
+        let mut methods: Vec<Need> = methods.filter(|need| words(need) > 0).collect();
+        methods.sort_by_key(|need| Reverse(words(need)));
+        needs.extend(methods.into_iter().take(MOST_METHODS));
         // A base class is read first, and types before functions.
         needs.sort_by_key(|need| relation(&symbol, need));
         let selection = selection(&self.request.topic, &symbol, depth, &needs);
@@ -407,6 +416,7 @@ fn relation(from: &Symbol, need: &Need) -> Relation {
     match need.kind {
         NeedKind::Call => Relation::Call,
         NeedKind::Container => Relation::Container,
+        NeedKind::Method => Relation::Method,
         NeedKind::Override(_) => Relation::Override,
         NeedKind::Caller => Relation::Caller,
         NeedKind::Type if matches!(from.kind, Kind::Class | Kind::Interface) && is_in_signature(from, need) => {
@@ -433,6 +443,7 @@ fn reason(from: &Symbol, why: &str, need: &Need) -> String {
             return format!("has the method {}, which {why}", from.label);
         }
         (Relation::Container, _) => return format!("has the method {}", from.label),
+        (Relation::Method, _) => return format!("a method of {} with a word of the topic", from.label),
         (Relation::Caller, _) => "calls",
         (Relation::Base, _) => "in the head of",
         (Relation::Field, _) => "a type in",

@@ -162,6 +162,8 @@ pub enum NeedKind {
     Call,
     /// The type of which it is a method.
     Container,
+    /// A method of a class that is not a seed.
+    Method,
     /// A function that calls it. [`Questions::needs`] gives none.
     Caller,
     /// A method that overrides it, one of this many. Only a few are given.
@@ -370,12 +372,10 @@ impl Questions {
                     }));
                 }
             }
-            let by_syntax = |kind: NeedKind, symbol: Symbol| Need {
-                line: symbol.line,
-                symbol,
-                kind,
-                certainty: Certainty::Possible,
-            };
+            let certainty = Certainty::Possible;
+            let by_syntax = |kind, symbol: Symbol| Need { line: symbol.line, symbol, kind, certainty };
+            let methods = if is_seed { Vec::new() } else { files.methods(&symbol) };
+            needs.extend(methods.into_iter().map(|one| by_syntax(NeedKind::Method, one)));
             needs.extend(files.container(&symbol, &known).map(|one| by_syntax(NeedKind::Container, one)));
             let calls = needs.iter().any(|one| one.kind == NeedKind::Call);
             let overriders = if is_seed || !calls { files.overriders(&symbol, &known) } else { Vec::new() };

@@ -114,6 +114,19 @@ impl<'a> Declared<'a> {
         self.symbol(&one?)
     }
 
+    /// Returns the methods of a class, except its constructor.
+    pub(super) fn methods(&mut self, class: &Symbol) -> Vec<Symbol> {
+        let path: Arc<Path> = Path::new(&class.file).into();
+        let Some(file) = self.file(&path).filter(|_| class.kind == Kind::Class) else { return Vec::new() };
+        let lines = Lines::new(&file.text);
+        let chain = chain(&file.all, &|one| one.name == class.name && lines.line(one.at) == class.line);
+        let members = chain.last().map(|one| &one.members[..]).unwrap_or_default();
+        let is_method =
+            |one: &&Declaration| one.kind == Kind::Method && !is_constructor(one) && !is_overload(&one.signature);
+        let places: Vec<usize> = members.iter().filter(is_method).map(|one| one.at).collect();
+        places.into_iter().filter_map(|at| self.enclosing_symbol(&path, at)).collect()
+    }
+
     /// Returns the definitions of a name in the language of a symbol.
     fn of_name(&self, scope: &Scope, name: &str, symbol: &Symbol, known: &KnownDefinitions) -> Vec<Definition> {
         let (mut all, ..) = known.declared(scope, &HashSet::from([name.as_bytes()]));
@@ -179,7 +192,7 @@ impl Parsed {
     fn beginning_end(&self, class: &Declaration) -> usize {
         let lines = Lines::new(&self.text);
         let mut methods = class.members.iter().filter(|one| one.kind == Kind::Method);
-        let constructor = methods.clone().find(|one| matches!(&*one.name, "__init__" | "constructor"));
+        let constructor = methods.clone().find(|one| is_constructor(one));
         match constructor.or_else(|| methods.next()) {
             Some(one) if constructor.is_some() => lines.line(one.bytes.end.saturating_sub(1)),
             Some(first) => lines.line(first.bytes.start).saturating_sub(1).max(lines.line(class.at)),
@@ -218,6 +231,10 @@ fn chain<'d>(all: &'d [Declaration], fits: &dyn Fn(&Declaration) -> bool) -> Vec
         }
     }
     Vec::new()
+}
+
+fn is_constructor(method: &Declaration) -> bool {
+    matches!(&*method.name, "__init__" | "constructor")
 }
 
 /// True for a Python function that only declares the types of an overload.

@@ -51,6 +51,8 @@ pub(crate) enum Relation {
     Field,
     Signature,
     Call,
+    /// A method of a class, with a word of the topic.
+    Method,
     Body,
     /// A method that overrides it.
     Override,
@@ -193,14 +195,13 @@ impl Decision {
 impl Selection {
     /// Returns the candidates with their scores by the rules, the best first.
     pub(crate) fn ranked(&self) -> Vec<(&Candidate, i32)> {
-        let topic: Vec<String> = split_words(&self.topic).collect();
         let mut overriders = 0;
         let mut score = |one: &Candidate| {
             // The first ones are examples; the others come if there is room.
             overriders += i32::from(one.relation == Relation::Override);
             let is_near = file(&one.location) == file(&self.location);
             let is_detail = self.depth > 0 && matches!(one.relation, Relation::Call | Relation::Body) && !is_near;
-            score(one, &topic) + if is_near { SAME_FILE } else { 0 }
+            score(one, &self.topic) + if is_near { SAME_FILE } else { 0 }
                 - if is_detail { DETAIL } else { 0 }
                 - if one.relation == Relation::Override { overriders } else { 0 }
         };
@@ -234,10 +235,10 @@ fn file(location: &str) -> &str {
 }
 
 /// Returns the score of a candidate by the rules.
-fn score(candidate: &Candidate, topic: &[String]) -> i32 {
+fn score(candidate: &Candidate, topic: &str) -> i32 {
     let base = match candidate.relation {
         Relation::Container | Relation::Base | Relation::Field | Relation::Signature => SIGNATURE,
-        Relation::Call | Relation::Caller => CALL,
+        Relation::Call | Relation::Method | Relation::Caller => CALL,
         Relation::Override => OVERRIDE,
         Relation::Body => BODY,
     };
@@ -245,11 +246,16 @@ fn score(candidate: &Candidate, topic: &[String]) -> i32 {
     let verified = if candidate.verified { VERIFIED } else { 0 };
     // A name that is not unique is followed by its place.
     let name = candidate.name.split(" (").next().unwrap_or_default();
-    let is_on_topic = |word: String| topic.iter().any(|other| are_forms_of_one(&word, other));
     // A constructed class explains more than a called function.
     let constructed = i32::from(candidate.relation == Relation::Call && candidate.kind == "class");
-    let on_topic = if split_words(name).any(is_on_topic) { ON_TOPIC } else { 0 };
+    let on_topic = if count_topic_words(name, topic) > 0 { ON_TOPIC } else { 0 };
     base + verified + constructed + on_topic - value
+}
+
+/// Returns how many words of a name are words of a topic.
+pub(crate) fn count_topic_words(name: &str, topic: &str) -> usize {
+    let topic: Vec<String> = split_words(topic).collect();
+    split_words(name).filter(|word| topic.iter().any(|other| are_forms_of_one(word, other))).count()
 }
 
 /// Returns true for words such as `parse` and `parsing`: except for its last letter, the shorter one

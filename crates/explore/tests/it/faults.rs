@@ -181,6 +181,18 @@ fn a_method_leads_to_its_class_its_overriders_and_its_callers() {
 }
 
 #[test]
+fn methods_with_a_word_of_the_topic_are_parts_of_their_class() {
+    let text = "class Parser:\n    def __init__(self):\n        self.rest = ''\n\n    def read_line(self):\n        return helper()\n\n    \
+                def close(self):\n        pass\n\ndef helper():\n    pass\n\ndef run(parser: Parser):\n    pass\n";
+    let worktree = Worktree::new(&[("parser.py", text)]);
+    let found = worktree.result("teach-graph", json!({"topic": "how lines are read", "seeds": ["run"]}));
+    let prereqs = &found["prereqs"];
+    assert_eq!(all(prereqs, "/symbol/name"), ["Parser"], "{found:#}");
+    assert_eq!(all(&prereqs[0]["parts"], ""), ["read_line 5-6"]);
+    assert_eq!(all(&found["support"], "/why"), ["used by Parser.read_line (parser.py:6, by syntax only)"]);
+}
+
+#[test]
 fn the_same_tree_has_the_same_answer() {
     // The order in which a folder lists its files is the order in which they were made.
     let mut reversed = SHAPES.to_vec();
