@@ -18,7 +18,7 @@ pub(crate) struct Target {
     pub at: usize,
     /// The declaration there; `None` for a module, a local variable, or a name that a macro defines.
     pub declares: Option<Definition>,
-    /// The kind of target if there is no declaration: a module, a macro, or unknown.
+    /// The kind of a target without a declaration: a module, a macro, or unknown.
     pub stands: Kind,
     /// True if a parameter or a variable is bound there.
     pub is_bound: bool,

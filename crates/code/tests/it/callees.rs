@@ -200,15 +200,15 @@ pub(crate) fn what_a_macro_makes_has_a_kind(judged: &crate::judged_project::Judg
     // A local variable with the name of a function. The server is ready now, so it is asked before the names are searched.
     judged.write(
         "src/other.rs",
-        "pub fn side() -> u8 { 2 }\npub struct Square { pub side: u8 }\npub fn twice(side: u8) -> u8 { side + side }\n\
-         pub fn run(square: Square) -> u8 {\n    let Square { side } = square;\n    twice(side)\n}\n",
+        "pub fn side() -> u8 { 2 }\npub struct Square { pub side: u8 }\npub fn double(side: u8) -> u8 { side + side }\n\
+         pub fn run(square: Square) -> u8 {\n    let Square { side } = square;\n    double(side)\n}\n",
     );
     judged.write("src/lib.rs", "pub mod other;\n");
     let (_, text) = judged.until_final("find_callees", json!({"name": "run"}));
     expect![[r#"
         1 callee, complete · checked by rust-analyzer
         defined: src/other.rs:4 function run
-          twice  function src/other.rs:3  at 6"#]]
+          double  function src/other.rs:3  at 6"#]]
     .assert_eq(&text);
 }
 

@@ -114,7 +114,7 @@ const VALUE: i32 = 2;
 const VERIFIED: i32 = 1;
 const SAME_FILE: i32 = 1;
 const ON_TOPIC: i32 = 3;
-/// The score that a name loses if the body of a definition in another file, which is no seed, has it: how a helper works.
+/// The score that a name in another file loses if only the body of a definition that was not asked for has it.
 const DETAIL: i32 = 6;
 /// The limit of a text in a prompt, in characters.
 const MOST_TEXT: usize = 400;
