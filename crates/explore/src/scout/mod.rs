@@ -11,7 +11,7 @@ use std::time::Instant;
 
 use code::facts::{MentionLine, Symbol};
 use code::tools::Questions;
-use code::{Class, Language};
+use code::{Class, Kind, Language};
 use mcp::tool::{Context, ToolError};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -161,8 +161,12 @@ pub(crate) async fn impact(
     if let Some(path) = &request.path {
         questions.check_path(cx, path).await?;
     }
-    let (entries, unresolved) = entries::resolve(questions, cx, &request, changed.as_deref(), &mut lookups).await?;
+    let (mut entries, unresolved) = entries::resolve(questions, cx, &request, changed.as_deref(), &mut lookups).await?;
     let change = request.change.or_else(|| query::change(&request.query)).unwrap_or_else(|| query::usual(&entries[0]));
+    // `data Shape = Shape Int` declares a type and its constructor in one line.
+    if change == Change::AddVariant && changed.is_none() && entries.iter().any(Symbol::has_variants) {
+        entries.retain(|one| one.kind != Kind::Constructor);
+    }
     // A changed test is run, but its own uses are not concerned.
     let (changed_tests, entries): (Vec<Symbol>, Vec<Symbol>) =
         entries.into_iter().partition(|one| changed.is_some() && one.in_test);

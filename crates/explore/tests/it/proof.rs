@@ -111,7 +111,8 @@ const SHAPES_HS: &[(&str, &str)] = &[
     (
         "Forms.hs",
         "module Forms where\n\none, two :: Int -> Int\none x = x\ntwo x = x\n\nthree :: Int -> Int\n{-# INLINE three #-}\n\
-         three x = x\n\nuse :: Int\nuse = three (one 1)\n\nagain :: Int -> Int\nagain x = again x\n",
+         three x = x\n\nuse :: Int\nuse = three (one 1)\n\nagain :: Int -> Int\nagain x = again x\n\n\
+         data Size = Size Int\n\nsize :: Size -> Int\nsize (Size n) = n\n",
     ),
 ];
 
@@ -153,6 +154,10 @@ fn ghc_proves_incomplete_patterns_and_type_errors() {
     assert!(found["head"]["reasons"].to_string().contains("ghc stopped at an error"), "{found:#}");
     let found = prove("add a parameter", "three");
     assert_eq!(proved(&found), ["Forms.hs:12"], "{found:#}");
+    // A type and its constructor in one line.
+    let found = prove("add a variant", "Forms.hs:17");
+    assert_eq!(all(&found["entries"], "/kind"), ["struct"], "{found:#}");
+    assert_eq!(proved(&found), ["Forms.hs:20"], "{found:#}");
     let reasons = |symbol: &str| prove("add a parameter", symbol)["head"]["reasons"].to_string();
     assert!(reasons("one").contains("cannot be changed in this way"));
     assert!(reasons("again").contains("the changed definition does not compile"));

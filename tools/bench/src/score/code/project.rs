@@ -136,6 +136,22 @@ const RXJS_CONFIG: &str = r#"{
 }
 "#;
 
+/// zod without its tests, which need a test runner.
+const ZOD_CONFIG: &str = r#"{
+  "compilerOptions": {
+    "strict": true,
+    "noEmit": true,
+    "target": "esnext",
+    "module": "esnext",
+    "moduleResolution": "bundler",
+    "lib": ["esnext", "dom"],
+    "types": []
+  },
+  "include": ["src"],
+  "exclude": ["src/**/tests", "src/**/benchmarks"]
+}
+"#;
+
 /// The projects for walks.
 const WALKED: &[Project] = &[
     Project {
@@ -157,6 +173,17 @@ const WALKED: &[Project] = &[
         sha256: "c532167725ab7d085123209156c93cef22f2479cb9c8527060f1cd903aa9d149",
         kept: &["src", "package.json"],
         added: &[("tsconfig.json", RXJS_CONFIG)],
+        endings: &["ts"],
+        method: Method::TypeScript,
+    },
+    Project {
+        language: "TypeScript",
+        name: "zod",
+        version: "4.6.7",
+        registry: Registry::Npm,
+        sha256: "84efd155bed93270286e793fc951be270b536cbd5b0eeb111f0fa3967201d698",
+        kept: &["src", "package.json"],
+        added: &[("tsconfig.json", ZOD_CONFIG), (".ignore", "tests/\nbenchmarks/\n")],
         endings: &["ts"],
         method: Method::TypeScript,
     },
