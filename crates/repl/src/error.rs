@@ -82,7 +82,7 @@ impl ReplError {
             }
             ReplError::Name { .. } => vec!["Use 1 to 64 letters, digits, `.`, `_` or `-` in `session`.".to_owned()],
             ReplError::TooMany { .. } => vec![
-                "End one with repl_stop; repl_list shows which are idle.".to_owned(),
+                "End one with repl_stop and its `session`; repl_list shows which are idle.".to_owned(),
                 "`limits.sessions` in hob.toml sets the limit.".to_owned(),
             ],
             ReplError::OtherRuns { session, .. } => vec![format!(

@@ -178,7 +178,10 @@ fn choose<'a>(
     if !detected.packages.is_empty() && request.component.is_none() {
         return Err(ReplError::Packages { dir: detected.dir, packages: detected.packages });
     }
-    Ok(Choice { profile: detected.profile, cwd: detected.dir, fallback: detected.fallback })
+    // cabal and stack run where the package is described.
+    let is_as_asked = request.cwd.is_some() && detected.profile.component.is_empty();
+    let cwd = if is_as_asked { cwd } else { detected.dir };
+    Ok(Choice { profile: detected.profile, cwd, fallback: detected.fallback })
 }
 
 /// Returns the memory limit: three quarters of the machine's memory unless configured.
@@ -209,5 +212,24 @@ mod tests {
         };
         assert!(notes(None)[0].starts_with("There is no package description"));
         assert_eq!(notes(Some("tax".into())), Vec::<String>::new());
+    }
+
+    #[test]
+    fn a_given_directory_holds_for_a_detected_profile() {
+        let folder = tempfile::tempdir().expect("a folder");
+        for dir in ["plain", "tax/src"] {
+            std::fs::create_dir_all(folder.path().join(dir)).expect("made");
+        }
+        std::fs::write(folder.path().join("pyproject.toml"), "[project]\n").expect("written");
+        std::fs::write(folder.path().join("tax/tax.cabal"), "name: tax\n").expect("written");
+        let env = [("PATH".to_owned(), std::env::var("PATH").expect("a path"))].into();
+        let caller = Caller { env, ..testkit::caller(folder.path(), "tester") };
+        let cwd = |cwd: &str| {
+            let request = LaunchRequest { cwd: Some(cwd.into()), ..LaunchRequest::default() };
+            let launch = launch(&Profiles::builtin(), &caller, request).expect("cabal and Python are installed");
+            launch.cwd.strip_prefix(folder.path()).expect("inside").to_owned()
+        };
+        assert_eq!(cwd("plain"), Path::new("plain"));
+        assert_eq!(cwd("tax/src"), Path::new("tax"));
     }
 }

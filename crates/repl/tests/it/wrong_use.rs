@@ -170,7 +170,7 @@ async fn wrong_use_says_what_to_do() {
             json!({"session": "third"}),
             expect![[r#"
         error: 2 sessions are already running.
-        End one with repl_stop; repl_list shows which are idle.
+        End one with repl_stop and its `session`; repl_list shows which are idle.
         `limits.sessions` in hob.toml sets the limit."#]],
         )
         .await;
