@@ -59,7 +59,7 @@ pub(crate) fn run(tools: &Tools) -> Result<()> {
                 rows.push(row(client, command(), transport, mode, version, &servers));
             }
         };
-        add("rmcp 3.9.0", &|| vec![rust.clone()], ERAS);
+        add("rmcp 3.11.0", &|| vec![rust.clone()], ERAS);
         add("Python mcp 2.3.0", &python("mcp"), ERAS);
         add("fastmcp 4.1.2", &python("fastmcp"), ERAS);
         add("TypeScript sdk 1.32.2", &node("matrix1.mjs"), &ERAS[..1]);
