@@ -134,6 +134,7 @@ pub struct UseFacts {
 pub struct MatchSite {
     /// The place; its class is [`Class::Pattern`].
     pub site: UseSite,
+    pub last_line: usize,
     pub effect: MatchEffect,
     /// The reason of the effect.
     pub how: String,
@@ -300,8 +301,7 @@ impl Questions {
         let change = removed.map(|name| format!("remove:{name}"));
         let args = Arc::new(Args::for_type(symbol.question(), change, path.map(str::to_owned), wait_ms));
         let mut judged = judged_matches(self, cx, &args).await?;
-        let verdicts = judged.sites.iter().map(|site| site.verdict);
-        let head = Head::judged(verdicts, &judged.said.judged);
+        let head = Head::judged(judged.sites.iter().map(|site| site.verdict), &judged.said.judged);
         let (found, language) = (std::mem::take(&mut judged.sites), symbol.language);
         let texts = judged.into_texts();
         searched(self, cx, None, move |scope| {
@@ -311,7 +311,12 @@ impl Questions {
                 let within = files.around_line(site.path.clone(), site.line);
                 let (kind, at) = ((Class::Pattern, language), (&*site.path, site.line, site.column));
                 let place = use_site(kind, at, &site.enclosing, within, site.verdict, &site.text);
-                sites.push(MatchSite { site: place, effect: site.effect, how: site.how.clone() });
+                sites.push(MatchSite {
+                    site: place,
+                    last_line: site.last_line,
+                    effect: site.effect,
+                    how: site.how.clone(),
+                });
             }
             Ok(MatchFacts { sites, basis: basis(&head) })
         })

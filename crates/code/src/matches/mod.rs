@@ -97,6 +97,8 @@ pub(crate) struct Site {
     #[serde(skip)]
     pub effect: Effect,
     pub line: usize,
+    #[serde(skip)]
+    pub last_line: usize,
     pub column: usize,
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub enclosing: String,
@@ -139,6 +141,7 @@ pub(crate) struct Unread {
 struct MatchSite {
     path: Arc<Path>,
     line: usize,
+    last_line: usize,
     column: usize,
     enclosing: String,
     text: String,
@@ -211,11 +214,18 @@ impl Matches {
     }
 }
 
+/// The types that `typeof` tells apart, as members of a union.
+const TYPES_OF_VALUES: &str = "bigint boolean number object string symbol undefined";
+
 /// True if a name is that of a constructor, or of a text that discriminates one.
 fn names_constructor(sum: &Sum, name: &str, qualifier: Option<&str>) -> bool {
+    // `switch (typeof value)` tells the members `string` and `number` apart, and nothing else does.
+    let is_typeof = qualifier == Some(switch::TYPEOF);
+    let is_told = |member: &str| !sum.is_union || is_typeof == is_among(TYPES_OF_VALUES, member);
     // A text is not a name.
-    let is_text = || sum.is_union && qualifier.is_some() && !sum.tags.iter().any(|(_, tag)| tag == name);
-    !is_text() && sum.constructors.iter().any(|(_, marks)| marks.iter().any(|mark| mark == name))
+    let is_text = || sum.is_union && qualifier.is_some() && !is_typeof && !sum.tags.iter().any(|(_, tag)| tag == name);
+    !is_text()
+        && sum.constructors.iter().any(|(member, marks)| is_told(member) && marks.iter().any(|mark| mark == name))
 }
 
 struct InFile {
@@ -273,6 +283,7 @@ fn in_file(scope: &Scope, hit: &Hit, sum: &Sum) -> Option<InFile> {
         MatchSite {
             path: path.clone(),
             line,
+            last_line: lines.line(one.bytes.end),
             column: lines.column(at),
             enclosing: mention(&one).and_then(|start| labels.get(&start).cloned()).unwrap_or_default(),
             text: lines.excerpt(line, Some(at)).unwrap_or_default(),
@@ -343,6 +354,7 @@ fn site(sum: &Sum, change: &Change, place: &MatchSite, judged: Coverage) -> Site
     Site {
         path: place.path.clone(),
         line: place.line,
+        last_line: place.last_line,
         column: place.column,
         enclosing: place.enclosing.clone(),
         form: place.one.form,

@@ -38,17 +38,26 @@ pub(super) fn read(text: Text<'_>, node: Node<'_>, is_union: bool) -> Option<Mat
     while let Some(inner) = compared.filter(|one| one.kind() == "parenthesized_expression") {
         compared = inner.named_child(0);
     }
+    let is_typeof = compared.is_some_and(|one| text.node_text(one).starts_with("typeof "));
+    if is_typeof {
+        compared = compared.and_then(|one| one.child_by_field_name("argument"));
+    }
     let compared = compared.map(|one| one.child_by_field_name("property").unwrap_or(one).start_byte());
-    let compared = Compared { at: compared, is_union };
+    let compared = Compared { at: compared, is_union, is_typeof };
     let arms = cases.into_iter().filter_map(|case| arm(text, case, compared)).collect();
     Some(Match { bytes: node.byte_range(), form, arms, otherwise })
 }
+
+/// The qualifier of a text that is compared with the type of a value.
+pub(super) const TYPEOF: &str = "typeof";
 
 /// Kind of comparison in a switch.
 #[derive(Clone, Copy)]
 struct Compared {
     at: Option<usize>,
     is_union: bool,
+    /// True for `switch (typeof value)`.
+    is_typeof: bool,
 }
 
 /// Words of types whose functions may end without a value.
@@ -117,7 +126,8 @@ fn value(text: Text<'_>, node: Node<'_>, compared: Compared) -> Pattern {
         }
         "string" => {
             let at = compared.at.unwrap_or(node.start_byte());
-            Pattern::named(text.node_text(node).trim_matches(['"', '\'', '`']), None, at)
+            let qualifier = compared.is_typeof.then(|| TYPEOF.to_owned());
+            Pattern::named(text.node_text(node).trim_matches(['"', '\'', '`']), qualifier, at)
         }
         _ => Pattern::Other,
     }

@@ -315,6 +315,24 @@ fn typescript_a_constructor_more() {
         "add",
         expect!["2 f [switch] 'on' wildcard: breaks, compile error: the default takes `never`"],
     );
+    // Only `typeof` tells primitive types apart.
+    let text = "type Bound = number | string;\ntype Word = 'number' | 'text';\n\
+                function f(w: Word) { switch (w) { case 'number': return 1; default: return assertNever(w); } }\n\
+                function g(b: Bound) { switch (typeof b) { case 'number': return 1; default: return assertNever(b); } }\n";
+    check(
+        "a.ts",
+        text,
+        "Bound",
+        "add",
+        expect!["4 g [switch] number wildcard: breaks, compile error: the default takes `never`"],
+    );
+    check(
+        "a.ts",
+        text,
+        "Word",
+        "add",
+        expect!["3 f [switch] 'number' wildcard: breaks, compile error: the default takes `never`"],
+    );
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! A pointer: a place that the change concerns, with its risk, its evidence and the reason why it is listed.
 
+use std::ops::RangeInclusive;
 use std::path::Path;
 
 use code::facts::{Certainty, MatchEffect, Symbol, UseSite};
@@ -49,9 +50,10 @@ pub(crate) struct Pointer {
     /// The steps from the change.
     #[serde(skip)]
     pub distance: usize,
-    /// The first line of the function around a match that breaks: tsc reports a missing branch there.
+    /// The lines at which a compiler may report a match that breaks, besides its first one: that of the function around it, and
+    /// those of its branches.
     #[serde(skip)]
-    pub function: Option<usize>,
+    pub reported_at: Option<(usize, RangeInclusive<usize>)>,
     pub why: String,
     /// The line.
     pub text: String,
@@ -62,8 +64,8 @@ pub(crate) struct Pointer {
 pub(super) struct Reached {
     pub site: UseSite,
     pub kind: &'static UseKind,
-    /// The reason of a match's effect.
-    pub how: Option<String>,
+    /// The last line of a match, and the reason of its effect.
+    pub matched: Option<(usize, String)>,
     /// The definition whose use this is.
     pub from: Symbol,
     /// The relevance by a model, otherwise the rubric's.
@@ -78,7 +80,10 @@ impl Pointer {
     /// Creates the pointer to a use at a distance from the changed definitions.
     pub(super) fn new(change: Change, reached: &Reached, distance: usize, entries: &[Symbol]) -> Pointer {
         let Reached { site, kind, from, .. } = reached;
-        let is_breaking = *kind == rubric::BREAKING_MATCH;
+        let function = site.within.as_ref().map_or(site.line, |within| within.line);
+        let reported_at = reached.matched.as_ref().filter(|_| *kind == rubric::BREAKING_MATCH);
+        // The values of a TypeScript union go to other types, which another member may not fit.
+        let is_union = change == Change::AddVariant && matches!(site.language, Language::TypeScript | Language::Tsx);
         let mut tags = kind.tags.to_vec();
         // The definition uses itself.
         let is_recursive =
@@ -95,11 +100,11 @@ impl Pointer {
         };
         Pointer {
             position: Position::of_use(site),
-            what: match &reached.how {
-                Some(how) => format!("{}{within}: {how}", kind.name),
+            what: match &reached.matched {
+                Some((_, how)) => format!("{}{within}: {how}", kind.name),
                 None => format!("{}{within}", named.name),
             },
-            risk: kind.risk(change),
+            risk: kind.risk(change).max(if is_union { UNION_USE } else { 0 }),
             relevance: reached.relevance.unwrap_or_else(|| kind.relevance(change, distance)),
             tags,
             action: kind.action(change),
@@ -110,7 +115,7 @@ impl Pointer {
             from: format!("{} ({}:{})", from.label, from.file, from.line),
             hover: from.signature.clone(),
             distance,
-            function: site.within.as_ref().filter(|_| is_breaking).map(|within| within.line),
+            reported_at: reported_at.map(|(last, _)| (function, site.line..=*last)),
             why,
             text: site.text.clone(),
             in_test: site.in_test,
@@ -127,15 +132,19 @@ pub(super) fn add_proof(pointers: &mut Vec<Pointer>, proof: Proof, entry: &Symbo
     for error in proof.errors {
         let file = project::visible::path(&error.file);
         let message = project::visible::escaped(&error.message);
-        let is_there = |one: &Pointer| {
-            let lines = [Some(one.position.line), one.function];
-            one.position.file == file && lines.contains(&Some(error.line))
+        let is_at = |one: &Pointer| one.position.file == file && one.position.line == error.line;
+        let is_around = |one: &Pointer| {
+            let is_of = |(function, lines): &(usize, RangeInclusive<usize>)| {
+                *function == error.line || lines.contains(&error.line)
+            };
+            one.position.file == file && one.reported_at.as_ref().is_some_and(is_of)
         };
-        // Of several uses there, the one with the highest risk.
-        let known = pointers.iter_mut().zip(&before).filter(|(one, _)| is_there(one)).max_by_key(|(_, risk)| **risk);
-        if let Some((one, _)) = known {
+        // Of several, the one with the highest risk, then the innermost one.
+        let known = pointers.iter_mut().zip(&before).filter(|(one, _)| is_at(one) || is_around(one));
+        if let Some((one, _)) = known.max_by_key(|(one, risk)| (**risk, is_at(one), one.position.line)) {
             if one.evidence != Evidence::Proved {
-                one.why = format!("{}; {}: {message}", one.why, proof.compiler);
+                let line = if is_at(one) { String::new() } else { format!(" at line {}", error.line) };
+                one.why = format!("{}; {}{line}: {message}", one.why, proof.compiler);
             }
             (one.risk, one.evidence) = (BREAKS, Evidence::Proved);
             one.action = one.action.or(Some(CHANGE));
@@ -152,7 +161,7 @@ pub(super) fn add_proof(pointers: &mut Vec<Pointer>, proof: Proof, entry: &Symbo
             from: format!("{} ({}:{})", entry.label, entry.file, entry.line),
             hover: entry.signature.clone(),
             distance: 0,
-            function: None,
+            reported_at: None,
             why: format!("reported by {}", proof.compiler),
             text: line_of(&root.join(&error.file), error.line),
             in_test: false,
@@ -168,6 +177,9 @@ fn line_of(file: &Path, line: usize) -> String {
 
 /// The size limit of a file with an error, in bytes.
 const MAX_FILE: u64 = 4 << 20;
+
+/// The least risk of a use of a TypeScript union or enum that gets another member.
+const UNION_USE: u8 = 2;
 
 /// The risk of a place that does not compile, and the highest of one that the compiler does not report.
 const BREAKS: u8 = 5;

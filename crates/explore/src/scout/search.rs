@@ -69,7 +69,8 @@ impl Search<'_> {
             has_matches = !matches.is_empty();
             found.extend(matches.into_iter().filter_map(|one| {
                 let kind = kind_of_match(one.effect)?;
-                Some(Reached { site: one.site, kind, how: Some(one.how), from: symbol.clone(), relevance: None })
+                let matched = Some((one.last_line, one.how));
+                Some(Reached { site: one.site, kind, matched, from: symbol.clone(), relevance: None })
             }));
         }
         let path = self.request.path.as_deref();
@@ -90,7 +91,7 @@ impl Search<'_> {
             let is_matched = has_matches && site.class == Class::Pattern;
             let Some(kind) = kind_of_use(&site).filter(|_| !is_matched) else { continue };
             let kind = if is_entry { kind } else { rubric::INDIRECT };
-            found.push(Reached { site, kind, how: None, from: symbol.clone(), relevance: None });
+            found.push(Reached { site, kind, matched: None, from: symbol.clone(), relevance: None });
         }
         self.rate(&mut found, depth).await;
         let mut edges = Vec::new();

@@ -187,9 +187,20 @@ fn a_proof_has_the_errors_of_the_typescript_compiler() {
     project.run(["trust", "--yes"]).ok();
     let found = ask("add a variant", "Shape");
     assert_eq!(evidence_places(&found, "proved", 5), ["src/geo.ts:8"], "{found:#}");
-    assert!(found["pointers"][0]["why"].as_str().unwrap().contains("tsc: TS2366: Function lacks"), "{found:#}");
+    assert!(found["pointers"][0]["why"].as_str().unwrap().contains("tsc at line 7: TS2366: Function lacks"), "{found:#}");
     let found = ask("add a parameter", "unit");
     assert_eq!(evidence_places(&found, "proved", 5), ["src/total.test.ts:3"], "{found:#}");
+
+    // The compiler reports a branch of the match. Values of a union may go to other types, so no use of it is unaffected.
+    project.write(
+        "src/mode.ts",
+        "export type Mode = \"on\" | \"off\";\nexport function flip(mode: Mode): number {\n  switch (mode) {\n    \
+         case \"on\": return 1;\n    case \"off\": return 2;\n    default:\n      mode satisfies never;\n      return 3;\n  }\n}\n",
+    );
+    let found = ask("add a variant", "Mode");
+    assert_eq!(evidence_places(&found, "proved", 5), ["src/mode.ts:3"], "{found:#}");
+    assert!(found["pointers"][0]["why"].as_str().unwrap().contains("tsc at line 7: TS1360: "), "{found:#}");
+    assert!(found["pointers"].as_array().unwrap().iter().all(|one| one["risk"].as_u64() > Some(1)), "{found:#}");
 }
 
 #[test]
