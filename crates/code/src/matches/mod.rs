@@ -214,14 +214,11 @@ impl Matches {
     }
 }
 
-/// The types that `typeof` tells apart, as members of a union.
-const TYPES_OF_VALUES: &str = "bigint boolean number object string symbol undefined";
-
 /// True if a name is that of a constructor, or of a text that discriminates one.
 fn names_constructor(sum: &Sum, name: &str, qualifier: Option<&str>) -> bool {
     // `switch (typeof value)` tells the members `string` and `number` apart, and nothing else does.
     let is_typeof = qualifier == Some(switch::TYPEOF);
-    let is_told = |member: &str| !sum.is_union || is_typeof == is_among(TYPES_OF_VALUES, member);
+    let is_told = |member: &str| !sum.is_union || is_typeof == is_among(constructors::WITHOUT_TAGS, member);
     // A text is not a name.
     let is_text = || sum.is_union && qualifier.is_some() && !is_typeof && !sum.tags.iter().any(|(_, tag)| tag == name);
     !is_text()

@@ -316,8 +316,8 @@ fn typescript_a_constructor_more() {
         expect!["2 f [switch] 'on' wildcard: breaks, compile error: the default takes `never`"],
     );
     // Only `typeof` tells primitive types apart.
-    let text = "type Bound = number | string;\ntype Word = 'number' | 'text';\n\
-                function f(w: Word) { switch (w) { case 'number': return 1; default: return assertNever(w); } }\n\
+    let text = "type Bound = number | null;\ntype Word = 'number' | 'null';\n\
+                function f(w: Word) { switch (w) { case 'number': case 'null': return 1; default: return assertNever(w); } }\n\
                 function g(b: Bound) { switch (typeof b) { case 'number': return 1; default: return assertNever(b); } }\n";
     check(
         "a.ts",
@@ -331,7 +331,7 @@ fn typescript_a_constructor_more() {
         text,
         "Word",
         "add",
-        expect!["3 f [switch] 'number' wildcard: breaks, compile error: the default takes `never`"],
+        expect!["3 f [switch] 'null' 'number' wildcard: breaks, compile error: the default takes `never`"],
     );
 }
 

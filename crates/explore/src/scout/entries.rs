@@ -77,7 +77,7 @@ pub(super) async fn resolve(
     Err(ToolError::user(problem).hint(hint))
 }
 
-/// The maximum numbers of changed lines and of changed definitions that are looked up.
+/// The maximum numbers of changed lines that are looked up and of changed definitions that are followed.
 const MOST_LINES: usize = 5000;
 const MOST_ENTRIES: usize = 30;
 
@@ -94,13 +94,16 @@ async fn changed_definitions(
         lookups.doubt(format!("only the first {MOST_LINES} changed lines were looked up"));
     }
     let late = || ToolError::user("the changed definitions were not found in time").hint("Raise `wait_ms`.");
-    let mut found = lookups.limit(questions.enclosing_symbols(cx, lines)).await.ok_or_else(late)??;
+    let found = lookups.limit(questions.enclosing_symbols(cx, lines)).await.ok_or_else(late)??;
     if found.is_empty() {
         return Err(ToolError::user("the diff changes no definition").hint("Name definitions in `symbols`."));
     }
-    if found.len() > MOST_ENTRIES {
-        lookups.doubt(format!("{} definitions changed; only the first {MOST_ENTRIES} were followed", found.len()));
-        found.truncate(MOST_ENTRIES);
+    // Tests are listed and not followed.
+    let (tests, mut followed): (Vec<Symbol>, Vec<Symbol>) = found.into_iter().partition(|one| one.in_test);
+    if followed.len() > MOST_ENTRIES {
+        lookups.doubt(format!("{} definitions changed; only the first {MOST_ENTRIES} were followed", followed.len()));
+        followed.truncate(MOST_ENTRIES);
     }
-    Ok(found)
+    followed.extend(tests);
+    Ok(followed)
 }

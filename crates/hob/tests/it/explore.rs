@@ -167,6 +167,18 @@ fn the_definitions_of_a_diff_are_the_entries() {
     git(&["commit", "-qam", "Second"]);
     let found: Value = serde_json::from_str(&project.run(["scout", "--diff", "HEAD~1..HEAD", "--json"]).ok()).unwrap();
     assert_eq!(found["entries"][0]["name"], "area", "{found:#}");
+    // A changed test is listed beside more changed definitions than are followed.
+    for value in [1, 2] {
+        let all: String = (0..31).map(|number| format!("pub fn f{number}() -> u8 {{ {value} }}\n")).collect();
+        project.write("src/many.rs", &all);
+        project.write("tests/it.rs", &format!("#[test]\nfn total_of_one() {{\n    shapes::total({value});\n}}\n"));
+        git(&["add", "."]);
+        git(&["commit", "-qm", "Many"]);
+    }
+    let found: Value = serde_json::from_str(&project.run(["scout", "--diff", "HEAD~1..HEAD", "--json"]).ok()).unwrap();
+    let reasons = found["head"]["reasons"].to_string();
+    assert!(reasons.contains("31 definitions changed; only the first 30 were followed"), "{reasons}");
+    assert_eq!((&found["tests"][0]["name"], &found["tests"][0]["distance"]), (&json!("total_of_one"), &json!(0)));
     let refused = project.run(["scout", "--diff", "HEAD~9..HEAD"]);
     assert!(refused.stderr.contains("git cannot read the diff: bad revision 'HEAD~9'"), "{}", refused.stderr);
     let refused = project.run(["teach", "t", "--seeds", "area", "--max-depth", "-1"]);
@@ -187,7 +199,10 @@ fn a_proof_has_the_errors_of_the_typescript_compiler() {
     project.run(["trust", "--yes"]).ok();
     let found = ask("add a variant", "Shape");
     assert_eq!(evidence_places(&found, "proved", 5), ["src/geo.ts:8"], "{found:#}");
-    assert!(found["pointers"][0]["why"].as_str().unwrap().contains("tsc at line 7: TS2366: Function lacks"), "{found:#}");
+    assert!(
+        found["pointers"][0]["why"].as_str().unwrap().contains("tsc at line 7: TS2366: Function lacks"),
+        "{found:#}"
+    );
     let found = ask("add a parameter", "unit");
     assert_eq!(evidence_places(&found, "proved", 5), ["src/total.test.ts:3"], "{found:#}");
 
