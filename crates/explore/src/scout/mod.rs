@@ -100,7 +100,7 @@ pub(crate) struct Impact {
     pub entries: Vec<ChangedDefinition>,
     /// By risk, the highest first.
     pub pointers: Vec<Pointer>,
-    /// Tests that reach the change, the nearest first.
+    /// Tests that reach the change, the changed and the nearest ones first.
     pub tests: Vec<ReachingTest>,
     /// Mentions that no language server follows: comments, texts, configuration, other languages.
     pub beyond: Vec<Mention>,
@@ -207,11 +207,14 @@ pub(crate) async fn impact(
         if site.in_test && site.class != Class::Import {
             let function = site.within.as_ref();
             let (name, line) = function.map_or((&site.file, site.line), |test| (&test.label, test.line));
-            let test = tests.entry((site.file.clone(), name.clone())).or_insert((distance, line, site.language));
-            test.0 = test.0.min(distance);
+            let test =
+                tests.entry((site.file.clone(), name.clone())).or_insert(((distance, true), line, site.language));
+            test.0.0 = test.0.0.min(distance);
         }
     }
-    tests.extend(changed_tests.into_iter().map(|test| ((test.file, test.label), (0, test.line, test.language))));
+    tests.extend(
+        changed_tests.into_iter().map(|test| ((test.file, test.label), ((0, false), test.line, test.language))),
+    );
     let mut proved_by = None;
     if let Some(compiling) = sources.compiling.as_ref().filter(|_| request.prove) {
         match prove(questions, compiling, cx, &entries, change, request.wait_ms).await {
@@ -253,22 +256,23 @@ pub(crate) async fn impact(
     })
 }
 
-/// Tests by file and name (the file's name outside of a test function), with distance, line and language.
-type Tests = BTreeMap<(String, String), (usize, usize, Language)>;
+/// Tests by file and name (the file's name outside of a test function), with distance, whether the diff leaves the test as it
+/// was, line and language.
+type Tests = BTreeMap<(String, String), ((usize, bool), usize, Language)>;
 
-/// Returns the tests with the commands that run them, the nearest first.
+/// Returns the tests with the commands that run them, the changed and the nearest ones first.
 async fn with_commands(cx: &Context, tests: Tests) -> Result<Vec<ReachingTest>, ToolError> {
     let root = caller(cx)?.worktree.to_path_buf();
     let all = move || {
-        let with_command = |((file, name), (distance, line, language)): ((String, String), _)| {
+        let with_command = |((file, name), ((distance, _), line, language)): ((String, String), _)| {
             let command = test_command::command(&root, &file, language, Some(&*name).filter(|name| *name != file));
             ReachingTest { location: format!("{file}:{line}"), name, distance, command }
         };
+        let mut tests: Vec<_> = tests.into_iter().collect();
+        tests.sort_by_key(|(_, (rank, ..))| *rank);
         tests.into_iter().map(with_command).collect()
     };
-    let mut all: Vec<ReachingTest> = tokio::task::spawn_blocking(all).await.map_err(ToolError::internal)?;
-    all.sort_by_key(|test| test.distance);
-    Ok(all)
+    tokio::task::spawn_blocking(all).await.map_err(ToolError::internal)
 }
 
 /// Compiles the change.
