@@ -1,6 +1,7 @@
 //! Facts for walks over code: the definitions of a name, their uses and matches, what a definition needs, and texts that
 //! mention a name outside of the reach of a language server.
 
+mod sites;
 mod symbols;
 
 use std::path::{Path, PathBuf};
@@ -10,6 +11,7 @@ use mcp::tool::{Context, ToolError};
 use memchr::memmem::Finder;
 use parking_lot::Mutex;
 
+use self::sites::{basis, certainty, use_site};
 use self::symbols::Declared;
 use crate::answer::{LineOptions, Site, Texts, define};
 use crate::callees::BodyNames;
@@ -22,7 +24,6 @@ use crate::line_column::Lines;
 use crate::search::{MAX_PARSED, read, stamp, word_starts};
 use crate::server::profile::rules;
 use crate::syntax::{Class, Kind, Language, SCRIPTS, family};
-use crate::test_detection::is_test_file;
 use crate::tools::find_callees::{BodyQuestion, judged_callees};
 use crate::tools::find_matches::{Args, judged_matches};
 use crate::tools::verified_uses::{Question, answer};
@@ -54,7 +55,10 @@ pub struct Symbol {
     pub doc: Option<String>,
     /// The line of the name.
     pub text: String,
+    /// True for test code.
     pub in_test: bool,
+    /// True for a function that a test runner calls by its name.
+    pub is_test: bool,
 }
 
 impl Symbol {
@@ -462,44 +466,4 @@ pub fn written_files(root: &Path) -> Vec<PathBuf> {
     };
     walk(root, root, Files::Written, || false, visit);
     files.into_inner()
-}
-
-/// Describes a place, given by its file, line and column.
-fn use_site(
-    (class, language): (Class, Language),
-    (path, line, column): (&Path, usize, usize),
-    enclosing: &str,
-    within: Option<Symbol>,
-    verdict: Verdict,
-    text: &str,
-) -> UseSite {
-    UseSite {
-        file: display_path(path),
-        language,
-        line,
-        column,
-        class,
-        enclosing: enclosing.to_owned(),
-        in_test: is_test_file(path) || within.as_ref().is_some_and(|one| one.in_test),
-        within,
-        certainty: certainty(verdict),
-        text: project::visible::escaped(text.trim()),
-    }
-}
-
-fn certainty(verdict: Verdict) -> Certainty {
-    match verdict {
-        Verdict::Confirmed | Verdict::Earlier => Certainty::Verified,
-        Verdict::Undecided(_) | Verdict::Refuted => Certainty::Possible,
-        Verdict::NotJudged => Certainty::Mention,
-    }
-}
-
-fn basis(head: &Head) -> Basis {
-    Basis {
-        is_complete: head.is_complete,
-        checked_by: head.servers.iter().filter_map(|one| one.ready().map(str::to_owned)).collect(),
-        reasons: head.clone().with_reasons().reasons.into_iter().map(|reason| reason.text).collect(),
-        ask_again: head.ask_again,
-    }
 }

@@ -72,7 +72,8 @@ impl<'a> Declared<'a> {
         let (label, kind) = (definition.label.clone(), definition.kind);
         let place = file.symbol_at(&path, one.map_or(definition.at, |one| one.at), &bytes);
         let beginning_end = one.map_or(place.beginning_end, |one| file.beginning_end(one));
-        Some(Symbol { label, name, kind, in_test, signature, doc, beginning_end, ..place })
+        let is_test = in_test && one.is_some_and(|one| is_run_by_name(file, one));
+        Some(Symbol { label, name, kind, in_test, is_test, signature, doc, beginning_end, ..place })
     }
 
     /// Returns the function, type or value around an offset.
@@ -95,7 +96,8 @@ impl<'a> Declared<'a> {
         let in_test = is_test_file(path) || chain.iter().any(|one| is_test_declaration(&file.text, one));
         let (name, signature, doc) = (one.name.clone(), one.signature.clone(), one.doc.clone());
         let place = file.symbol_at(path, one.at, &one.bytes);
-        let symbol = Symbol { label, name, kind: one.kind, in_test, signature, doc, ..place };
+        let is_test = in_test && is_run_by_name(file, one);
+        let symbol = Symbol { label, name, kind: one.kind, in_test, is_test, signature, doc, ..place };
         file.around.borrow_mut().insert(one.at, symbol.clone());
         Some(symbol)
     }
@@ -218,6 +220,7 @@ impl Parsed {
             doc: None,
             text: project::visible::escaped(&lines.excerpt(line, None).unwrap_or_default()),
             in_test: false,
+            is_test: false,
         }
     }
 }
@@ -253,6 +256,18 @@ fn is_test_declaration(text: &[u8], one: &Declaration) -> bool {
         Kind::Module => matches!(&*one.name, "tests" | "test") || one.name.starts_with("tests_"),
         _ => one.name.starts_with("test_"),
     }
+}
+
+/// True for a function of tests that a test runner can run by its name.
+fn is_run_by_name(file: &Parsed, one: &Declaration) -> bool {
+    let begins = |words: &[&str]| words.iter().any(|word| one.name.starts_with(word));
+    matches!(one.kind, Kind::Function | Kind::Method)
+        && match file.language {
+            Language::Rust => has_test_attribute(&file.text, one),
+            Language::Python => begins(&["test"]),
+            Language::Go => begins(&["Test", "Benchmark", "Example", "Fuzz"]),
+            _ => false,
+        }
 }
 
 /// True if an attribute in a declaration, or on the lines above it, marks a test.

@@ -140,6 +140,7 @@ mod tests {
             doc: None,
             text: String::new(),
             in_test: false,
+            is_test: false,
         };
         apply(text, &symbol, change).unwrap_or_else(|error| format!("error: {error}"))
     }

@@ -142,7 +142,8 @@ pub(crate) struct Mention {
 
 /// The steps from the change after which the walk follows no more uses.
 const MAX_DEPTH: usize = 5;
-/// The maximum number of mentions.
+/// The maximum numbers of tests and of mentions.
+const MOST_TESTS: usize = 100;
 const MOST_BEYOND: usize = 50;
 
 /// Walks from the changed definitions and returns the impact. `has_examples` adds training examples to a walk that is not
@@ -198,23 +199,26 @@ pub(crate) async fn impact(
     beyond.retain(|mention| !mention.file.ends_with(".tour"));
     let mut pointers = Vec::new();
     let mut tests = Tests::new();
-    for place in &walk.visited {
+    for (number, place) in walk.visited.iter().chain(walk.left()).enumerate() {
         let Some(reached) = found.reached.get(place) else { continue };
         // An entry has depth 0, so its direct uses have depth 1.
         let distance = walk.depth(place).saturating_sub(1);
-        pointers.push(Pointer::new(change, reached, distance, &entries));
+        if number < walk.visited.len() {
+            pointers.push(Pointer::new(change, reached, distance, &entries));
+        }
         let site = &reached.site;
         if site.in_test && site.class != Class::Import {
-            let function = site.within.as_ref();
+            let function = site.within.as_ref().filter(|one| one.is_test);
             let (name, line) = function.map_or((&site.file, site.line), |test| (&test.label, test.line));
             let test =
                 tests.entry((site.file.clone(), name.clone())).or_insert(((distance, true), line, site.language));
             test.0.0 = test.0.0.min(distance);
         }
     }
-    tests.extend(
-        changed_tests.into_iter().map(|test| ((test.file, test.label), ((0, false), test.line, test.language))),
-    );
+    for one in changed_tests {
+        let name = if one.is_test { one.label } else { one.file.clone() };
+        tests.insert((one.file, name), ((0, false), one.line, one.language));
+    }
     let mut proved_by = None;
     if let Some(compiling) = sources.compiling.as_ref().filter(|_| request.prove) {
         match prove(questions, compiling, cx, &entries, change, request.wait_ms).await {
@@ -256,7 +260,7 @@ pub(crate) async fn impact(
     })
 }
 
-/// Tests by file and name (the file's name outside of a test function), with distance, whether the diff leaves the test as it
+/// Tests by file and name (the file's name for code that a runner cannot run by its name), with distance, whether the diff leaves the test as it
 /// was, line and language.
 type Tests = BTreeMap<(String, String), ((usize, bool), usize, Language)>;
 
@@ -270,6 +274,7 @@ async fn with_commands(cx: &Context, tests: Tests) -> Result<Vec<ReachingTest>, 
         };
         let mut tests: Vec<_> = tests.into_iter().collect();
         tests.sort_by_key(|(_, (rank, ..))| *rank);
+        tests.truncate(MOST_TESTS);
         tests.into_iter().map(with_command).collect()
     };
     tokio::task::spawn_blocking(all).await.map_err(ToolError::internal)

@@ -141,6 +141,24 @@ fn an_attribute_marks_a_test_outside_of_a_module_of_tests() {
     assert_eq!(all(&found["tests"], "/command"), ["cargo test -p shapes area_of_one"], "{found:#}");
 }
 
+/// A function of the test code cannot be run by its name, and the uses that are not visited are uses too.
+#[test]
+fn tests_beyond_the_depth_are_listed_and_helpers_by_their_file() {
+    let tests = |number| format!("#[test]\nfn t{number:02}() {{ shapes::area() }}\n");
+    let source = format!("fn helper() {{ shapes::area() }}\n{}", (0..20).map(tests).collect::<String>());
+    let worktree = Worktree::new(&[
+        ("Cargo.toml", "[package]\nname = \"shapes\"\n"),
+        ("src/lib.rs", "pub fn area() {}\n"),
+        ("tests/it.rs", &source),
+    ]);
+    let found = worktree.result("scout", json!({"query": "rename `area`", "depth": "low"}));
+    assert_eq!(found["nodesVisited"], 10, "{found:#}");
+    let commands = all(&found["tests"], "/command");
+    assert_eq!(commands.len(), 21, "{found:#}");
+    assert_eq!(commands[..2], ["cargo test -p shapes --test it t00", "cargo test -p shapes --test it t01"]);
+    assert!(commands.contains(&"cargo test -p shapes --test it"), "{found:#}");
+}
+
 #[test]
 fn every_unit_follows_the_units_that_it_needs() {
     let worktree = Worktree::new(SHAPES);
