@@ -105,13 +105,14 @@ fn last_line(broken: &[String], open: &[String]) -> String {
         subjects.join(", ")
     };
     let conclusion = match broken {
-        [] => "Everything works.".to_owned(),
+        [] if open.is_empty() => "Everything works.".to_owned(),
+        [] => "No problems.".to_owned(),
         [one] => format!("1 problem to fix (!!): {one}."),
         all => format!("{} problems to fix (!!): {}.", all.len(), named(all)),
     };
     match open {
         [] => conclusion,
-        open => format!("{conclusion} Optional, see the lines marked --: {}.", named(open)),
+        open => format!("{conclusion} Optional or not finished, see the lines marked --: {}.", named(open)),
     }
 }
 

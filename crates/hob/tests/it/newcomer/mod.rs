@@ -235,7 +235,7 @@ fn the_last_line_of_doctor_contradicts_no_other() {
     says(&said, &["-- Claude Code: hob is not registered"]);
     assert_eq!(
         said.lines().last(),
-        Some("Everything works. Optional, see the lines marked --: Claude Code."),
+        Some("No problems. Optional or not finished, see the lines marked --: Claude Code."),
         "{said}"
     );
 }
