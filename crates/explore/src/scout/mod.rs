@@ -235,7 +235,11 @@ pub(crate) async fn impact(
         order.cmp(&(a.risk, a.relevance, b.evidence, &b.position))
     });
     let selected = selector.finish().await?;
-    let more = if left > 0 { format!(", {left} more not visited") } else { String::new() };
+    let mut more = if left > 0 { format!(", {left} more not visited") } else { String::new() };
+    let is_script = |one: &Symbol| matches!(one.language, Language::TypeScript | Language::Tsx);
+    if change == Change::AddVariant && proved_by.is_none() && entries.iter().any(is_script) {
+        more.push_str("; only `prove` finds types that do not accept the new value");
+    }
     let changed_definition = |one: &Symbol| ChangedDefinition {
         name: one.label.clone(),
         kind: one.kind.word(),

@@ -198,9 +198,12 @@ fn a_proof_has_the_errors_of_the_typescript_compiler() {
     };
     let found = ask("add a variant", "Shape");
     assert!(found["head"]["reasons"].to_string().contains("allow it with `hob trust`"), "{found:#}");
+    let only = "only `prove` finds types that do not accept the new value";
+    assert!(found["summary"].as_str().unwrap().contains(only), "{found:#}");
     project.run(["trust", "--yes"]).ok();
     let found = ask("add a variant", "Shape");
     assert_eq!(evidence_places(&found, "proved", 5), ["src/geo.ts:8"], "{found:#}");
+    assert!(!found["summary"].as_str().unwrap().contains(only), "{found:#}");
     assert!(
         found["pointers"][0]["why"].as_str().unwrap().contains("tsc at line 7: TS2366: Function lacks"),
         "{found:#}"
