@@ -237,7 +237,8 @@ pub(crate) async fn impact(
     let selected = selector.finish().await?;
     let mut more = if left > 0 { format!(", {left} more not visited") } else { String::new() };
     let is_script = |one: &Symbol| matches!(one.language, Language::TypeScript | Language::Tsx);
-    if change == Change::AddVariant && proved_by.is_none() && entries.iter().any(is_script) {
+    let has_variants = change == Change::AddVariant && found.without_variants.is_empty();
+    if has_variants && proved_by.is_none() && entries.iter().any(is_script) {
         more.push_str("; only `prove` finds types that do not accept the new value");
     }
     let changed_definition = |one: &Symbol| ChangedDefinition {

@@ -124,8 +124,8 @@ type DoctorReport = HashMap<String, (String, bool)>;
 pub(super) fn all(hooked: &'static Hooked, few: bool, programs: &Programs<'_>) -> Vec<Option<Result<Outcome>>> {
     let mut said: HashMap<&str, Result<DoctorReport, String>> = HashMap::new();
     let run = |cell: &Cell| {
-        // opencode has no entries but hob's plugin.
-        let is_without = cell.setup == Setup::GoneByHand && hooked.name == "opencode";
+        // opencode has hob's plugin instead of entries. doctor runs no line of a project that hob did not write.
+        let is_without = cell.setup == Setup::GoneByHand && ["opencode", "claude-old"].contains(&hooked.list);
         if few && !cell.is_few || is_without {
             return None;
         }
