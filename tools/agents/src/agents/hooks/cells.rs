@@ -125,7 +125,8 @@ pub(super) fn all(hooked: &'static Hooked, few: bool, programs: &Programs<'_>) -
     let mut said: HashMap<&str, Result<DoctorReport, String>> = HashMap::new();
     let run = |cell: &Cell| {
         // opencode has hob's plugin instead of entries. doctor runs no line of a project that hob did not write.
-        let is_without = cell.setup == Setup::GoneByHand && ["opencode", "claude-old"].contains(&hooked.list);
+        let is_not_run = hooked.name == "opencode" || hooked.list == "claude-old";
+        let is_without = cell.setup == Setup::GoneByHand && is_not_run;
         if few && !cell.is_few || is_without {
             return None;
         }
