@@ -15,15 +15,24 @@ use crate::select::{BuiltIn, Choice, ModelNodes, Selector};
 /// Lines of a file: the path relative to the root, the first and the last line.
 pub type LineRange = (PathBuf, usize, usize);
 
-/// The lines that a diff changed, or the reason why they are unknown.
-pub type DiffFuture<'a> = Pin<Box<dyn Future<Output = Result<Vec<LineRange>, String>> + Send + 'a>>;
+/// What a diff changed.
+#[derive(Debug, Default)]
+pub struct Diff {
+    /// In the new state.
+    pub lines: Vec<LineRange>,
+    /// The names of definitions that are removed or renamed.
+    pub removed: Vec<String>,
+}
+
+/// A diff, or the reason why it is unknown.
+pub type DiffFuture<'a> = Pin<Box<dyn Future<Output = Result<Diff, String>> + Send + 'a>>;
 
 /// The facts that the tools need.
 #[expect(clippy::type_complexity, reason = "each field is the signature of one function")]
 pub struct Sources {
     /// Returns the shared state of the tools for code; `None` if the tools are only declared.
     pub code: Box<dyn Fn() -> Option<Arc<Questions>> + Send + Sync>,
-    /// Returns the lines that `working`, `staged` or `BASE..HEAD` changed in a worktree.
+    /// Returns what `working`, `staged` or `BASE..HEAD` changed in a worktree.
     pub diff: Box<dyn for<'a> Fn(&'a Caller, &'a str) -> DiffFuture<'a> + Send + Sync>,
     /// `None` if the tools are only declared.
     pub compiling: Option<Compiling>,

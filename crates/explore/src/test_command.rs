@@ -21,8 +21,14 @@ pub(crate) fn command(root: &Path, file: &str, language: Language, test: Option<
             Some(format!("cargo test{package}{}{name}", target.unwrap_or_default()))
         }
         Language::Python => {
-            let name = test.map(|test| format!("::{}", test.replace('.', "::"))).unwrap_or_default();
-            Some(format!("python3 -m pytest {}", quoted(&format!("{file}{name}"))))
+            let stem = path.file_stem()?.to_str()?;
+            let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+            let place = match test {
+                Some(test) => format!("{file}::{}", test.replace('.', "::")),
+                None if stem.starts_with("test") || stem.ends_with("_test") => file.to_owned(),
+                None => folder.display().to_string(),
+            };
+            Some(format!("python3 -m pytest {}", quoted(&place)))
         }
         Language::Go => {
             let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
@@ -84,8 +90,9 @@ mod tests {
         assert_eq!(command("src/lib.rs", Language::Rust), None);
         assert_eq!(command("web/a.test.ts", Language::TypeScript).as_deref(), Some("npx vitest run web/a.test.ts"));
         assert_eq!(command("test_a.py", Language::Python).as_deref(), Some("python3 -m pytest test_a.py"));
+        assert_eq!(command("tests/conftest.py", Language::Python).as_deref(), Some("python3 -m pytest tests"));
         assert_eq!(command("geo/a_test.go", Language::Go).as_deref(), Some("go test ./geo"));
         assert_eq!(command("a.c", Language::C), None);
-        assert_eq!(command("a;b.py", Language::Python).as_deref(), Some("python3 -m pytest 'a;b.py'"));
+        assert_eq!(command("test;b.py", Language::Python).as_deref(), Some("python3 -m pytest 'test;b.py'"));
     }
 }

@@ -38,7 +38,7 @@ pub mod tracker;
 mod truncation;
 
 pub use briefing::{Brief, Moment};
-pub use changed_lines::{ChangedLines, changed_lines};
+pub use changed_lines::{ChangedLines, Difference, changed_lines};
 pub use git::Git;
 pub use settings::WorkSettings;
 pub use sources::{Source, State};

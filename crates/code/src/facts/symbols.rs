@@ -260,12 +260,14 @@ fn is_test_declaration(text: &[u8], one: &Declaration) -> bool {
 
 /// True for a function of tests that a test runner can run by its name.
 fn is_run_by_name(file: &Parsed, one: &Declaration) -> bool {
-    let begins = |words: &[&str]| words.iter().any(|word| one.name.starts_with(word));
+    // `TestArea`, but not `Testify`.
+    let is_of_go = |rest: &str| !rest.starts_with(char::is_lowercase) && rest != "Main";
+    let begins = |word: &&str| one.name.strip_prefix(word).is_some_and(is_of_go);
     matches!(one.kind, Kind::Function | Kind::Method)
         && match file.language {
             Language::Rust => has_test_attribute(&file.text, one),
-            Language::Python => begins(&["test"]),
-            Language::Go => begins(&["Test", "Benchmark", "Example", "Fuzz"]),
+            Language::Python => one.name.starts_with("test"),
+            Language::Go => one.kind == Kind::Function && ["Test", "Example", "Fuzz"].iter().any(begins),
             _ => false,
         }
 }

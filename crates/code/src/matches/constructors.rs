@@ -116,8 +116,8 @@ fn member_types(scope: &Scope, member: &str) -> Option<Vec<ResolvedType>> {
 }
 
 /// Types that no literal discriminates.
-pub(super) const WITHOUT_TAGS: &str = "Array Buffer Date Error Function Map Promise ReadonlyArray RegExp Set URL any bigint boolean false \
-                            never null number object string symbol true undefined unknown void";
+pub(super) const WITHOUT_TAGS: &str = "Array Buffer Date Error Function Map Promise ReadonlyArray RegExp Set URL any bigint \
+                                       boolean false never null number object string symbol true undefined unknown void";
 
 /// True if the values of a TypeScript union member may be discriminated by something other than known texts and enum
 /// members: `ReturnType<typeof add>`, `Kind.Circle`, `{ code: typeof Code.a }`. Such matches are not detected.

@@ -218,11 +218,11 @@ impl Matches {
 fn names_constructor(sum: &Sum, name: &str, qualifier: Option<&str>) -> bool {
     // `switch (typeof value)` tells the members `string` and `number` apart, and nothing else does.
     let is_typeof = qualifier == Some(switch::TYPEOF);
-    let is_told = |member: &str| !sum.is_union || is_typeof == is_among(constructors::WITHOUT_TAGS, member);
+    let is_compared = |member: &str| !sum.is_union || is_typeof == is_among(constructors::WITHOUT_TAGS, member);
     // A text is not a name.
     let is_text = || sum.is_union && qualifier.is_some() && !is_typeof && !sum.tags.iter().any(|(_, tag)| tag == name);
     !is_text()
-        && sum.constructors.iter().any(|(member, marks)| is_told(member) && marks.iter().any(|mark| mark == name))
+        && sum.constructors.iter().any(|(member, marks)| is_compared(member) && marks.iter().any(|mark| mark == name))
 }
 
 struct InFile {

@@ -6,7 +6,7 @@ use std::sync::{Arc, Weak};
 
 use ::explore::ExploreSettings;
 use ::explore::control::{Method, on_records};
-use ::explore::tools::{self, Compiling, DiffFuture, ModelAnswer, ModelFuture, ModelNode, Sources};
+use ::explore::tools::{self, Compiling, Diff, DiffFuture, ModelAnswer, ModelFuture, ModelNode, Sources};
 use ::nodes::tools::{DirectAnswer, DirectNode};
 use mcp::tool::Context;
 use project::config::Section;
@@ -78,8 +78,9 @@ fn compiling(project: &Project) -> Compiling {
 
 fn changed_lines<'a>(caller: &'a Caller, diff: &'a str) -> DiffFuture<'a> {
     Box::pin(async move {
-        let changed = ::work::changed_lines(&caller.worktree, &caller.env, diff).await?;
-        Ok(changed.into_iter().map(|one| (one.path, one.first, one.last)).collect())
+        let found = ::work::changed_lines(&caller.worktree, &caller.env, diff).await?;
+        let lines = found.changed.into_iter().map(|one| (one.path, one.first, one.last)).collect();
+        Ok(Diff { lines, removed: found.removed })
     })
 }
 

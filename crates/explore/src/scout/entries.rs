@@ -9,17 +9,13 @@ use mcp::tool::{Context, ToolError};
 use super::Request;
 use crate::lookups::{Lookups, Unresolved, none_defined};
 use crate::query;
-use crate::sources::{LineRange, Sources, caller};
+use crate::sources::{Diff, Sources, caller};
 
 /// The maximum length of a query, in bytes.
 const MAX_QUERY: usize = 2000;
 
-/// Checks the arguments, and returns the changed lines if the request has a diff.
-pub(super) async fn changed_lines(
-    sources: &Sources,
-    cx: &Context,
-    request: &Request,
-) -> Result<Option<Vec<LineRange>>, ToolError> {
+/// Checks the arguments, and returns the diff if the request names one.
+pub(super) async fn diff(sources: &Sources, cx: &Context, request: &Request) -> Result<Option<Diff>, ToolError> {
     let has_symbols = !request.symbols.to_list("symbols")?.is_empty();
     if request.query.trim().is_empty() && !has_symbols && request.diff.is_none() {
         let hint = "Ask a question, such as `What breaks if I add a variant to Shape?`, or name `symbols`.";
@@ -43,7 +39,7 @@ pub(super) async fn resolve(
     questions: &Questions,
     cx: &Context,
     request: &Request,
-    changed: Option<&[LineRange]>,
+    changed: Option<&Diff>,
     lookups: &mut Lookups,
 ) -> Result<(Vec<Symbol>, Vec<Unresolved>), ToolError> {
     if let Some(changed) = changed {
@@ -85,21 +81,31 @@ const MOST_ENTRIES: usize = 30;
 async fn changed_definitions(
     questions: &Questions,
     cx: &Context,
-    changed: &[LineRange],
+    diff: &Diff,
     lookups: &mut Lookups,
 ) -> Result<Vec<Symbol>, ToolError> {
-    let each = changed.iter().flat_map(|(path, first, last)| (*first..=*last).map(move |line| (path.clone(), line)));
+    let each = diff.lines.iter().flat_map(|(path, first, last)| (*first..=*last).map(move |line| (path.clone(), line)));
     let lines: Vec<(PathBuf, usize)> = each.take(MOST_LINES).collect();
     if lines.len() == MOST_LINES {
         lookups.doubt(format!("only the first {MOST_LINES} changed lines were looked up"));
     }
     let late = || ToolError::user("the changed definitions were not found in time").hint("Raise `wait_ms`.");
     let found = lookups.limit(questions.enclosing_symbols(cx, lines)).await.ok_or_else(late)??;
+    let removed = diff.removed.join(", ");
     if found.is_empty() {
-        return Err(ToolError::user("the diff changes no definition").hint("Name definitions in `symbols`."));
+        return Err(match diff.removed[..] {
+            [] => ToolError::user("the diff changes no definition").hint("Name definitions in `symbols`."),
+            _ => ToolError::user(format!("the diff only removes definitions: {removed}"))
+                .hint("find_uses lists what still uses such a name."),
+        });
+    }
+    if !removed.is_empty() {
+        lookups.doubt(format!(
+            "removed or renamed, and not followed: {removed}; find_uses (`hob uses`) finds what still uses such a name"
+        ));
     }
     // Tests are listed and not followed.
-    let (tests, mut followed): (Vec<Symbol>, Vec<Symbol>) = found.into_iter().partition(|one| one.in_test);
+    let (tests, mut followed): (Vec<Symbol>, Vec<Symbol>) = found.into_iter().partition(|one| one.is_test);
     if followed.len() > MOST_ENTRIES {
         lookups.doubt(format!("{} definitions changed; only the first {MOST_ENTRIES} were followed", followed.len()));
         followed.truncate(MOST_ENTRIES);

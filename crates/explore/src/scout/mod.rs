@@ -155,14 +155,14 @@ pub(crate) async fn impact(
     has_examples: bool,
 ) -> Result<Impact, ToolError> {
     let questions = &*sources.questions()?;
-    let changed = entries::changed_lines(sources, cx, &request).await?;
+    let changed = entries::diff(sources, cx, &request).await?;
     let by = (request.selector, request.record);
     let selector = sources.selector(cx, RATE_EDGE, by, request.depth.nodes()).await?;
     let mut lookups = Lookups::new(cx, request.wait_ms);
     if let Some(path) = &request.path {
         questions.check_path(cx, path).await?;
     }
-    let (mut entries, unresolved) = entries::resolve(questions, cx, &request, changed.as_deref(), &mut lookups).await?;
+    let (mut entries, unresolved) = entries::resolve(questions, cx, &request, changed.as_ref(), &mut lookups).await?;
     let change = request.change.or_else(|| query::change(&request.query)).unwrap_or_else(|| query::usual(&entries[0]));
     // `data Shape = Shape Int` declares a type and its constructor in one line.
     if change == Change::AddVariant && changed.is_none() && entries.iter().any(Symbol::has_variants) {
@@ -170,7 +170,7 @@ pub(crate) async fn impact(
     }
     // A changed test is run, but its own uses are not concerned.
     let (changed_tests, entries): (Vec<Symbol>, Vec<Symbol>) =
-        entries.into_iter().partition(|one| changed.is_some() && one.in_test);
+        entries.into_iter().partition(|one| changed.is_some() && one.is_test);
     let by_place = entries.iter().map(|entry| (Position::of_symbol(entry), entry.clone()));
     let found = SearchResult { entries: by_place.collect(), ..SearchResult::default() };
     let mut search = Search { questions, cx, request: &request, change, lookups, selector, found };
@@ -215,10 +215,7 @@ pub(crate) async fn impact(
             test.0.0 = test.0.0.min(distance);
         }
     }
-    for one in changed_tests {
-        let name = if one.is_test { one.label } else { one.file.clone() };
-        tests.insert((one.file, name), ((0, false), one.line, one.language));
-    }
+    tests.extend(changed_tests.into_iter().map(|one| ((one.file, one.label), ((0, false), one.line, one.language))));
     let mut proved_by = None;
     if let Some(compiling) = sources.compiling.as_ref().filter(|_| request.prove) {
         match prove(questions, compiling, cx, &entries, change, request.wait_ms).await {
@@ -295,7 +292,7 @@ async fn prove(
     wait_ms: Option<u64>,
 ) -> Result<Proof, String> {
     let [entry] = entries else {
-        return Err("a proof needs exactly one definition; name it as `file:line`".to_owned());
+        return Err("a proof needs exactly one definition; name it as `file:line:column`".to_owned());
     };
     let caller = caller(cx).map_err(|error| error.to_string())?;
     let until = Instant::now() + proof_time(cx, wait_ms);
@@ -339,6 +336,8 @@ fn summary(
     }
     let names: Vec<&str> = entries.iter().map(|one| one.label.as_str()).collect();
     let asked = format!("{} of {}", change.word(), names.join(", "));
+    // A proof has the errors of the whole project.
+    let path = path.filter(|_| proved_by.is_none());
     let place = path.map(|path| format!(" in {}", project::visible(path))).unwrap_or_default();
     if pointers.is_empty() {
         return format!("{asked}: no uses{place}");

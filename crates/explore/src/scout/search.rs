@@ -53,8 +53,8 @@ impl Search<'_> {
         let depth = walk.depth(node);
         let entry = self.found.entries.get(node);
         // A test has no further uses.
-        let site = self.found.reached.get(node).map(|reached| &reached.site).filter(|site| !site.in_test);
-        let around = || site?.within.as_ref().filter(|within| !within.in_test);
+        let site = self.found.reached.get(node).map(|reached| &reached.site);
+        let around = || site?.within.as_ref().filter(|within| !within.is_test);
         // The uses of a definition are not looked up if better ones fill the budget.
         let is_worth_it = entry.is_some() || walk.has_room(node, self.best_score(depth));
         let Some(symbol) = entry.or_else(around).filter(|_| is_worth_it).cloned() else { return Ok(Some(Vec::new())) };

@@ -9,7 +9,7 @@ use mcp::tool::{AnyTool, tool};
 
 pub use crate::prove::Compiling;
 pub use crate::select::{ModelAnswer, ModelFuture, ModelNode, ModelNodes};
-pub use crate::sources::{DiffFuture, LineRange, Sources};
+pub use crate::sources::{Diff, DiffFuture, LineRange, Sources};
 
 /// Returns all tools of the toolset.
 pub fn tools(sources: &Arc<Sources>) -> Vec<Arc<dyn AnyTool>> {

@@ -43,17 +43,22 @@ fn lines(impact: &Impact) -> Vec<String> {
     lines.extend(impact.unresolved.iter().map(Unresolved::line));
     lines.extend(impact.pointers.iter().flat_map(pointer_lines));
     if !impact.tests.is_empty() {
-        lines.push(format!("tests that reach it, the nearest first ({}):", impact.tests.len()));
+        lines.push(format!("tests that reach it, the nearest first ({}):", shown_of(impact.tests.len())));
     }
     for test in impact.tests.iter().take(MOST_LINES) {
         let command = test.command.as_deref().map(|command| format!("  {command}")).unwrap_or_default();
         lines.push(format!("  {} {}{command}", test.location, test.name));
     }
     if !impact.beyond.is_empty() {
-        lines.push(format!("mentions beyond the code ({}):", impact.beyond.len()));
+        lines.push(format!("mentions beyond the code ({}):", shown_of(impact.beyond.len())));
     }
     lines.extend(impact.beyond.iter().take(MOST_LINES).map(|one| format!("  {} {}", one.location, one.text)));
     lines
+}
+
+/// Formats the number of lines in the text, and that of all.
+fn shown_of(count: usize) -> String {
+    if count > MOST_LINES { format!("{MOST_LINES} of {count}") } else { count.to_string() }
 }
 
 /// Formats a pointer: `5 src/main.rs:9 match in side: …  [Exhaustive] verified`, and its action.

@@ -181,6 +181,33 @@ fn the_definitions_of_a_diff_are_the_entries() {
     assert!(reasons.contains("31 definitions changed; only the first 30 were followed"), "{reasons}");
     let tests: Vec<_> = found["tests"].as_array().unwrap().iter().map(|test| test["name"].as_str().unwrap()).collect();
     assert_eq!(tests, ["total_of_one", "not_changed"]);
+    // A changed helper of tests is followed to them.
+    for value in [1, 2] {
+        project.write(
+            "tests/it.rs",
+            &format!("fn helper() -> u8 {{\n    {value}\n}}\n\n#[test]\nfn with_helper() {{\n    helper();\n}}\n"),
+        );
+        git(&["commit", "-qam", "Helper"]);
+    }
+    let found: Value = serde_json::from_str(&project.run(["scout", "--diff", "HEAD~1..HEAD", "--json"]).ok()).unwrap();
+    assert_eq!((&found["entries"][0]["name"], &found["tests"][0]["name"]), (&json!("helper"), &json!("with_helper")));
+    // The old name of a definition may still be used.
+    project.write(
+        "src/lib.rs",
+        "pub fn surface(side: u8) -> u8 {\n    side * side\n}\n\npub fn total() -> u8 {\n    area(1)\n}\n",
+    );
+    let found: Value = serde_json::from_str(&project.run(["scout", "--diff", "--json"]).ok()).unwrap();
+    let reasons = found["head"]["reasons"].to_string();
+    assert!(reasons.contains("removed or renamed, and not followed: area; "), "{reasons}");
+    project.write("src/lib.rs", "pub fn area(side: u8) -> u8 {\n    side * side\n}\n\n");
+    let refused = project.run(["scout", "--diff"]);
+    assert!(refused.stderr.contains("the diff only removes definitions: total"), "{}", refused.stderr);
+    assert!(refused.stderr.contains("hob uses"), "{}", refused.stderr);
+    git(&["checkout", "-q", "."]);
+    // A file with another name has no changed lines.
+    git(&["mv", "src/many.rs", "src/more.rs"]);
+    let refused = project.run(["scout", "--diff"]);
+    assert!(refused.stderr.contains("the diff changes no definition"), "{}", refused.stderr);
     let refused = project.run(["scout", "--diff", "HEAD~9..HEAD"]);
     assert!(refused.stderr.contains("git cannot read the diff: bad revision 'HEAD~9'"), "{}", refused.stderr);
     let refused = project.run(["teach", "t", "--seeds", "area", "--max-depth", "-1"]);
