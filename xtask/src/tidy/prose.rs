@@ -18,7 +18,10 @@ const MAX_PAGE: &[(&str, usize)] = &[
 
 /// Checks one page. Code blocks do not count. Tables and headings count for the page only.
 pub(super) fn check(page: &str, text: &str) -> Vec<String> {
-    let mut complaints = Vec::new();
+    let is_marker = |line: &str| ["<<<<<<< ", ">>>>>>> "].iter().any(|marker| line.starts_with(marker));
+    let markers = text.lines().zip(1..).filter(|(line, _)| is_marker(line));
+    let mut complaints: Vec<String> =
+        markers.map(|(_, line)| format!("{page}:{line}: a marker of a merge conflict: finish the merge")).collect();
     let mut total = 0;
     for block in blocks(text) {
         let words = split_words(&block);
@@ -177,6 +180,15 @@ mod tests {
             docs/x.md:3: a sentence of 31 words; the limit is 30: split it, starting at `word word word word`
             docs/x.md:15: a paragraph of 100 words; the limit is 90: split it or make a list"#]]
         .assert_eq(&check("docs/x.md", &text).join("\n"));
+    }
+
+    #[test]
+    fn a_merge_is_finished() {
+        let found = check("docs/x.md", "A.\n<<<<<<< HEAD\nB.\n=======\nC.\n>>>>>>> other\n");
+        expect![[r#"
+            docs/x.md:2: a marker of a merge conflict: finish the merge
+            docs/x.md:6: a marker of a merge conflict: finish the merge"#]]
+        .assert_eq(&found.join("\n"));
     }
 
     #[test]
