@@ -13,7 +13,7 @@ pub struct Difference {
     pub removed: Vec<String>,
 }
 
-/// Changed lines of a file, in its new state. A deletion is the line before it, except that of whole definitions.
+/// Changed lines of a file, in its new state. A deletion counts as the line before it; that of a whole definition does not count.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ChangedLines {
     /// Relative to the top of the worktree.
