@@ -72,8 +72,9 @@ fn parse(diff: &[u8]) -> Difference {
         } else if let Some(new) = line.strip_prefix("+++ ") {
             path = new.strip_prefix("b/").map(|path| path.trim_end_matches('\t'));
         } else if let Some((old, new)) = line.strip_prefix("@@ ").and_then(hunk) {
-            // The contents may look like headers.
-            let contents: Vec<&str> = lines.by_ref().take(old.1 + new.1).collect();
+            // The contents may look like headers. `\ No newline at end of file` is not one of them.
+            let contents = lines.by_ref().filter(|line| !line.starts_with('\\'));
+            let contents: Vec<&str> = contents.take(old.1 + new.1).collect();
             let removed = contents.iter().filter_map(|line| line.strip_prefix('-'));
             let removed: Vec<&str> = removed.filter(|line| is_code && !line.trim().is_empty()).collect();
             let first_code = removed.iter().find(|line| !line.trim_start().starts_with(['@', '#', '/', '*', '-']));
@@ -155,12 +156,13 @@ mod tests {
         let diff = "--- a/a.py\n+++ b/a.py\n@@ -1 +1 @@\n-def twice(a):\n+def twofold(a):\n@@ -5 +5 @@\n-def kept(a):\n+def kept(a, b):\n\
                     @@ -9,4 +8,0 @@\n-@cached\n-def gone():\n-    return 1\n-def test_gone(): pass\n@@ -20 +15,0 @@\n-    statement()\n\
                     --- a/b.go\n+++ /dev/null\n@@ -1,2 +0,0 @@\n-func (s *Shape) Area() int {\n-// type is a word\n\
-                    --- a/c.rs\n+++ b/c.rs\n@@ -1 +0,0 @@\n-    pub(crate) async fn old<T>() {\n--- a/d.md\n+++ b/d.md\n@@ -1 +0,0 @@\n-type of text\n";
+                    --- a/c.rs\n+++ b/c.rs\n@@ -1 +0,0 @@\n-    pub(crate) async fn old<T>() {\n--- a/d.md\n+++ b/d.md\n@@ -1 +0,0 @@\n-type of text\n\
+                    --- a/e.py\n+++ b/e.py\n@@ -1 +1 @@\n-def same(): pass\n\\ No newline at end of file\n+def same(a): pass\n";
         let found = parse(diff.as_bytes());
         assert_eq!(found.removed, ["Area", "gone", "old", "twice"]);
         let changed: Vec<String> =
             found.changed.iter().map(|one| format!("{} {}", one.path.display(), one.first)).collect();
-        assert_eq!(changed, ["a.py 1", "a.py 5", "a.py 15", "d.md 1"]);
+        assert_eq!(changed, ["a.py 1", "a.py 5", "a.py 15", "d.md 1", "e.py 1"]);
     }
 
     #[test]
