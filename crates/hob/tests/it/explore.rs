@@ -167,7 +167,7 @@ fn the_definitions_of_a_diff_are_the_entries() {
     git(&["commit", "-qam", "Second"]);
     let found: Value = serde_json::from_str(&project.run(["scout", "--diff", "HEAD~1..HEAD", "--json"]).ok()).unwrap();
     assert_eq!(found["entries"][0]["name"], "area", "{found:#}");
-    // A changed test is listed first, beside more changed definitions than are followed.
+    // A changed test is listed first, even if more definitions changed than are followed.
     project.write("tests/a.rs", "#[test]\nfn not_changed() {\n    shapes::f0();\n}\n");
     for value in [1, 2] {
         let all: String = (0..31).map(|number| format!("pub fn f{number}() -> u8 {{ {value} }}\n")).collect();
