@@ -58,7 +58,7 @@ fn one_connection(bench: &Bench, contenders: &[pipes::Contender]) -> Result<Vec<
     let of = |name: &str| contenders.iter().position(|contender| contender.name == name).map(|at| &measured[at]);
     let get = |name: &str| of(name).with_context(|| format!("{name} was not measured"));
     let (floor, batching) = (get(pipes::FLOOR)?, get(pipes::BATCHING)?);
-    let rmcp = [get("rmcp 3.11, legacy")?, get("rmcp 3.9, modern")?];
+    let rmcp = [get("rmcp 3.11, legacy")?, get("rmcp 3.11, modern")?];
     let mut figures = Vec::new();
     for (contender, measured) in contenders.iter().zip(&measured) {
         let places: [Placement; 2] = [
