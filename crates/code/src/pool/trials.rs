@@ -4,8 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use super::readiness;
 use crate::search::{Scope, list, read};
-use crate::server::{profile, readiness};
+use crate::server::profile;
 use crate::syntax::{Kind, Language, declarations, family};
 
 /// A question about a language.
