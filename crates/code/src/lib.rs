@@ -54,14 +54,11 @@ mod verdict;
 mod verdict_store;
 mod walk;
 
-use ::lsp::{self, server};
-use ::syntax::{self, text_enum};
-
-pub use ::lsp::journal;
-pub use ::lsp::server::{Journal, Timing};
-pub use ::syntax::{Class, Kind, Language, parse};
 pub use definition::AMBIGUOUS;
 pub use haskell::{ChangeEffect, GhcMessage};
+pub use lsp::journal;
+pub use lsp::server::{Journal, Timing};
 pub use pool::{Checked, Options, Tried, Trusts, checked, runner_of_code, tries};
 pub use running_servers::Running;
 pub use settings::CodeSettings;
+pub use syntax::{Class, Kind, Language, parse};

@@ -4,20 +4,12 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use syntax::is_word;
+
 use super::reader::{Names, hash, how};
-use crate::syntax::is_word;
 
 /// The index of a name.
 pub(super) type Id = u32;
-
-/// The identity of a name in GHC.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-struct Key {
-    space: String,
-    /// The file of its module, or its package and module. For a local name: the file and the place.
-    home: String,
-    name: String,
-}
 
 /// A name at a place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -94,51 +86,45 @@ pub(super) enum Instance {
 
 impl Index {
     /// Builds the index. `files` are the absolute paths of the modules.
-    pub(super) fn new(root: &Path, modules: &[(PathBuf, Arc<Names>)], open: BTreeMap<PathBuf, String>) -> Index {
+    pub(super) fn new<'a>(root: &Path, modules: &'a [(PathBuf, Arc<Names>)], open: BTreeMap<PathBuf, String>) -> Index {
         let mut index = Index { open, ..Index::default() };
         let homes: HashMap<(&str, &str), String> = modules
             .iter()
             .map(|(file, names)| ((names.unit.as_str(), names.module.as_str()), file.display().to_string()))
             .collect();
-        let mut numbers: HashMap<Key, Id> = HashMap::new();
+        let own: BTreeSet<&str> = homes.keys().map(|(unit, _)| *unit).collect();
+        // By namespace, home and name. The home is the file of its module, or its package and module. For a local name it is
+        // the file and the place.
+        let mut numbers: HashMap<(&str, String, &str), Id> = HashMap::new();
         for (file, names) in modules {
             let Ok(below) = file.strip_prefix(root) else { continue };
             let Ok(text) = crate::search::read(file) else { continue };
-            if text.len() != names.length || hash(&text).to_string() != names.hash {
+            if !names.are_of(&text) {
                 continue;
             }
             let path: Arc<Path> = below.into();
-            let ids: Vec<Id> = names
-                .names
-                .iter()
-                .map(|(space, unit, from, name)| {
-                    let home = match unit.as_str() {
-                        "" => format!(
-                            "{}\n{from}\n{}",
-                            file.display(),
-                            if name.starts_with('$') { names.unit.as_str() } else { "" }
-                        ),
-                        _ => homes
-                            .get(&(unit.as_str(), from.as_str()))
-                            .cloned()
-                            .unwrap_or_else(|| format!("{unit}:{from}")),
-                    };
-                    let is_external = !unit.is_empty() && !homes.keys().any(|(ours, _)| ours == unit);
-                    let key = Key { space: space.clone(), home, name: name.clone() };
-                    let id = *numbers.entry(key).or_insert_with(|| {
-                        index.names.push(bare(name).to_owned());
-                        index.names.len() as Id - 1
-                    });
-                    match unit.as_str() {
-                        "" => _ = index.locals.insert(id),
-                        _ => _ = index.of_modules.insert(id),
+            let id_of = |(space, unit, from, name): &'a (String, String, String, String)| {
+                let home = match homes.get(&(unit.as_str(), from.as_str())) {
+                    // Evidence has no place: its name is unique in its unit.
+                    _ if unit.is_empty() && name.starts_with('$') => {
+                        format!("{}\n{from}\n{}", file.display(), names.unit)
                     }
-                    if is_external {
-                        index.external.insert(id);
-                    }
-                    id
-                })
-                .collect();
+                    _ if unit.is_empty() => format!("{}\n{from}\n", file.display()),
+                    Some(home) => home.clone(),
+                    None => format!("{unit}:{from}"),
+                };
+                let id = *numbers.entry((space.as_str(), home, name.as_str())).or_insert_with(|| {
+                    index.names.push(bare(name).to_owned());
+                    index.names.len() as Id - 1
+                });
+                let known = if unit.is_empty() { &mut index.locals } else { &mut index.of_modules };
+                known.insert(id);
+                if !unit.is_empty() && !own.contains(unit.as_str()) {
+                    index.external.insert(id);
+                }
+                id
+            };
+            let ids: Vec<Id> = names.names.iter().map(id_of).collect();
             index.add(&path, &text, names, &ids);
         }
         for (path, file) in &mut index.files {

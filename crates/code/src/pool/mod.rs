@@ -14,6 +14,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Instant, SystemTime};
 
+use lsp::server::profile::{self, Profile};
+use lsp::server::{Journal, Server, Start, State, TRIED_EVERY, Timing};
 use mcp::tool::Context;
 use parking_lot::Mutex;
 use process::{Guard, Spec, programs};
@@ -22,8 +24,6 @@ use tokio::sync::Semaphore;
 
 use crate::haskell::{self, Projects};
 use crate::judgement::{Code, Revision};
-use crate::server::profile::{self, Profile};
-use crate::server::{Journal, Server, Start, State, TRIED_EVERY, Timing};
 use crate::settings::CodeSettings;
 use crate::target::KnownTargets;
 use crate::verdict_store::VerdictStore;

@@ -4,13 +4,13 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use ::lsp::server::Document;
-use ::lsp::server::readiness::{Chosen, Probe};
+use lsp::server::Document;
+use lsp::server::readiness::{Chosen, Probe};
+use syntax::text_enum::is_among;
+use syntax::{C_AND_CPP, Class, Kind, Language, SCRIPTS, declarations, family, names_module};
 
 use crate::answer::{LineOptions, Site, find};
 use crate::search::{MAX_PARSED, Scope, list, read};
-use crate::syntax::{C_AND_CPP, Class, Kind, Language, SCRIPTS, declarations, family, names_module};
-use crate::text_enum::is_among;
 
 /// Maximum number of probes.
 const MOST: usize = 3;
