@@ -189,8 +189,7 @@ module.exports = { other, stop() {}, go: () => 1 };
 ";
 
 fn worktree() -> Worktree {
-    let worktree = Worktree::from_files(&[("lib/response.js", RESPONSE), ("lib/utils.js", UTILS)]);
-    worktree
+    Worktree::from_files(&[("lib/response.js", RESPONSE), ("lib/utils.js", UTILS)])
 }
 
 #[test]
