@@ -77,11 +77,6 @@ pub(super) fn containers(language: Language, trail: &Trail<'_, '_>) -> Vec<Conta
     places
 }
 
-/// Returns the type of the innermost implementation, if it has a name.
-pub fn implemented(places: &[Container]) -> Option<String> {
-    places.iter().rev().find(|place| place.kind == Kind::Impl).and_then(|place| place.names.first().cloned())
-}
-
 /// Returns the scope that a declaration itself names: a receiver in Go, a class before `::` in C++.
 fn named_container(within: &[String], kind: Kind, at: usize) -> Vec<Container> {
     match kind {

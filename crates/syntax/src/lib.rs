@@ -32,7 +32,7 @@ use tree_sitter::{Node, ParseOptions, ParseState, Parser, Tree};
 
 pub use c::is_pure_virtual;
 pub use declaration::Kind;
-pub use declaration::{Container, Declaration, declarations, described, implemented, shortened};
+pub use declaration::{Container, Declaration, declarations, described, shortened};
 pub use default_imports::{DEFAULT, names_module};
 pub use marks::Marks;
 pub use node_path::named_children;
