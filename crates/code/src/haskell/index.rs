@@ -63,25 +63,19 @@ pub(crate) struct Index {
     places: HashMap<Id, Vec<(Arc<Path>, Use)>>,
     /// The declarations of names in the project.
     declared: HashMap<Id, (Arc<Path>, usize)>,
-    locals: BTreeSet<Id>,
-    /// The source names, by their index.
-    names: Vec<String>,
+    /// By their index.
+    names: Vec<Name>,
     /// The components of each piece of evidence.
     made: HashMap<Id, Vec<Id>>,
-    /// Evidence from an instance, not from a caller.
-    of_modules: BTreeSet<Id>,
-    /// Names of modules of other packages.
-    external: BTreeSet<Id>,
 }
 
-/// The instances that a use of a class method may run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Instance {
-    /// This instance, or one that uses it.
-    This,
-    Other,
-    /// The caller supplies the instance.
-    Any,
+#[derive(Debug)]
+struct Name {
+    /// As the source writes it.
+    name: String,
+    is_local: bool,
+    /// True for a name of another package.
+    is_external: bool,
 }
 
 impl Index {
@@ -113,16 +107,12 @@ impl Index {
                     Some(home) => home.clone(),
                     None => format!("{unit}:{from}"),
                 };
-                let id = *numbers.entry((space.as_str(), home, name.as_str())).or_insert_with(|| {
-                    index.names.push(bare(name).to_owned());
+                *numbers.entry((space.as_str(), home, name.as_str())).or_insert_with(|| {
+                    let is_local = unit.is_empty();
+                    let is_external = !is_local && !own.contains(unit.as_str());
+                    index.names.push(Name { name: bare(name).to_owned(), is_local, is_external });
                     index.names.len() as Id - 1
-                });
-                let known = if unit.is_empty() { &mut index.locals } else { &mut index.of_modules };
-                known.insert(id);
-                if !unit.is_empty() && !own.contains(unit.as_str()) {
-                    index.external.insert(id);
-                }
-                id
+                })
             };
             let ids: Vec<Id> = names.names.iter().map(id_of).collect();
             index.add(&path, &text, names, &ids);
@@ -135,7 +125,7 @@ impl Index {
                 index.places.entry(one.id).or_default().push((path.clone(), *one));
                 if one.how & how::DECLARATION != 0
                     && one.how & how::INSTANCE_METHOD == 0
-                    && !index.locals.contains(&one.id)
+                    && !index.names[one.id as usize].is_local
                 {
                     index.declared.entry(one.id).or_insert_with(|| (path.clone(), one.at));
                 }
@@ -198,16 +188,16 @@ impl Index {
     }
 
     pub(super) fn is_local(&self, id: Id) -> bool {
-        self.locals.contains(&id)
+        self.names[id as usize].is_local
     }
 
     /// True for a name of another package.
     pub(super) fn is_external(&self, id: Id) -> bool {
-        self.external.contains(&id)
+        self.names[id as usize].is_external
     }
 
     pub(super) fn name(&self, id: Id) -> &str {
-        self.names.get(id as usize).map(String::as_str).unwrap_or_default()
+        &self.names[id as usize].name
     }
 
     pub(super) fn places(&self, id: Id) -> &[(Arc<Path>, Use)] {
@@ -220,23 +210,23 @@ impl Index {
         self.declared.get(&id).cloned().or_else(|| bound().map(|(path, one)| (path.clone(), one.at)))
     }
 
-    /// Returns whether a use of a method may run that of an instance, according to its type evidence.
-    pub(super) fn instance(&self, file: &File, at: usize, wanted: Id) -> Instance {
+    /// True if a use of a method may run that of an instance, according to its type evidence: that of the instance, of one
+    /// that uses it, or of any that the caller supplies.
+    pub(super) fn may_run(&self, file: &File, at: usize, wanted: Id) -> bool {
         let mut open: Vec<Id> = file.evidence_at(at).collect();
         let (mut seen, mut is_given) = (BTreeSet::new(), open.is_empty());
         while let Some(id) = open.pop() {
             if id == wanted {
-                return Instance::This;
+                return true;
             }
-            if !seen.insert(id) {
-                continue;
-            }
-            match self.made.get(&id) {
-                Some(of) => open.extend(of),
-                None => is_given |= !self.of_modules.contains(&id),
+            if seen.insert(id) {
+                match self.made.get(&id) {
+                    Some(of) => open.extend(of),
+                    None => is_given |= self.is_local(id),
+                }
             }
         }
-        if is_given { Instance::Any } else { Instance::Other }
+        is_given
     }
 }
 

@@ -144,13 +144,10 @@ impl Units {
         while !left.is_empty() {
             let ids: BTreeSet<String> = left.iter().map(|unit| unit.id.clone()).collect();
             let waits = |unit: &Unit| unit.uses.iter().any(|used| *used != unit.id && ids.contains(used));
-            let (waiting, mut next): (Vec<Unit>, Vec<Unit>) = left.into_iter().partition(waits);
-            if next.is_empty() {
-                // These depend on each other, which cabal rejects.
-                self.all.extend(waiting);
-                return;
-            }
-            self.all.append(&mut next);
+            let (waiting, next): (Vec<Unit>, Vec<Unit>) = left.into_iter().partition(waits);
+            // Units that depend on each other, which cabal rejects, come last.
+            let (next, waiting) = if next.is_empty() { (waiting, next) } else { (next, waiting) };
+            self.all.extend(next);
             left = waiting;
         }
     }

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use syntax::{Class, Kind, Language, last_word};
 
-use super::index::{File, Id, Index, Instance, Use};
+use super::index::{File, Id, Index, Use};
 use super::reader::how;
 use crate::answer::{Candidates, LineOptions, Site, Texts, site_at};
 use crate::judgement::{Code, Judgement, Verdict};
@@ -81,7 +81,7 @@ impl DefinitionNames {
             return None;
         }
         let may_run = |(id, instance, _): &&(Id, Option<Id>, usize)| {
-            *id == one.id && instance.is_none_or(|instance| index.instance(file, one.at, instance) != Instance::Other)
+            *id == one.id && instance.is_none_or(|instance| index.may_run(file, one.at, instance))
         };
         self.methods.iter().find(may_run).map(|(.., number)| (*number, true))
     }
@@ -90,35 +90,26 @@ impl DefinitionNames {
         let mut sites = std::mem::take(&mut found.sites);
         let mut open: BTreeMap<Arc<Path>, usize> = BTreeMap::new();
         for site in sites.iter_mut().filter(|site| site.language == Language::Haskell) {
-            if site.class == Class::Mention {
-                // Syntax takes this for a comment: a pragma (`{-# INLINE area #-}`), or code between preprocessor lines.
-                let file = self.file(index, &site.path);
-                let means = |file: &File| {
-                    file.at(site.at).iter().find_map(|one| Some((self.resolve(index, found, file, one)?, one.how)))
-                };
-                if let Some(((number, _), bits)) = file.and_then(means) {
-                    site.class = if bits & how::IMPORT_OR_EXPORT != 0 {
-                        Class::Import
-                    } else if is_in_pragma(found, site) {
-                        Class::Signature
-                    } else {
-                        Class::Value
-                    };
-                    (site.verdict, site.meant) = (Verdict::Confirmed, Some(number));
-                }
-                continue;
-            }
-            let Some(file) = self.file(index, &site.path) else {
-                site.verdict = Verdict::Undecided(Code::Unparsable);
-                *open.entry(site.path.clone()).or_default() += 1;
-                continue;
-            };
-            let all = file.at(site.at);
-            let meant = all.iter().find_map(|one| self.resolve(index, found, file, one));
-            match meant {
-                Some((number, by_interface)) => {
+            let file = self.file(index, &site.path);
+            let all = file.map(|file| file.at(site.at)).unwrap_or_default();
+            match all.iter().find_map(|one| Some((self.resolve(index, found, file?, one)?, one.how))) {
+                Some(((number, by_interface), bits)) => {
                     site.by_interface = by_interface && matches!(site.class, Class::Call | Class::Value);
                     (site.verdict, site.meant) = (Verdict::Confirmed, Some(number));
+                    if site.class == Class::Mention {
+                        // Syntax takes this for a comment: a pragma (`{-# INLINE area #-}`), or code between preprocessor
+                        // lines.
+                        site.class = match bits & how::IMPORT_OR_EXPORT {
+                            0 if is_in_pragma(found, site) => Class::Signature,
+                            0 => Class::Value,
+                            _ => Class::Import,
+                        };
+                    }
+                }
+                None if site.class == Class::Mention => {}
+                None if file.is_none() => {
+                    site.verdict = Verdict::Undecided(Code::Unparsable);
+                    *open.entry(site.path.clone()).or_default() += 1;
                 }
                 None if all.is_empty() && is_module(found, site) => site.verdict = Verdict::Refuted,
                 None if all.is_empty() => site.verdict = Verdict::Undecided(Code::Inactive),
