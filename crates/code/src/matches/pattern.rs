@@ -21,10 +21,6 @@ pub(super) enum Pattern {
 }
 
 impl Pattern {
-    pub(super) fn named(name: impl Into<String>, qualifier: Option<String>, at: usize) -> Pattern {
-        Pattern::Of { name: name.into(), qualifier, at, parts: Vec::new() }
-    }
-
     /// Combines adjacent parts: a tuple, or the arguments of a function.
     pub(super) fn combine_adjacent(parts: Vec<Pattern>) -> Pattern {
         let name = format!("({})", parts.len());
