@@ -94,24 +94,17 @@ impl Head {
                 Why::TooLarge | Why::Minified | Why::OverMemory | Why::TooSlow => Code::OverALimit,
                 Why::Unreadable => Code::Unreadable,
                 Why::Broken | Why::Unread => Code::Unparsable,
-                Why::Ignored | Why::Linked => Code::NotSearched,
-                Why::Assembly | Why::ByCgo | Why::Nameless | Why::Embedded => Code::NotSearched,
                 Why::OutOfTime => Code::OutOfTime,
                 Why::Makes => Code::Macro,
+                _ => Code::NotSearched,
             };
-            let mentions: usize = all.iter().map(|one| one.mentions).sum();
-            if let Some(text) = unread_parts(all.iter().copied()) {
-                self.reasons.push(Reason { code, text, sites: mentions });
-                continue;
-            }
             // A timeout of the whole search has no path.
             let named = all.iter().map(|one| project::visible::path(&one.path)).filter(|name| !name.is_empty());
-            let names: Vec<String> = named.take(3).collect();
+            let names = named.take(3).collect::<Vec<_>>().join(", ");
             let more = if all.len() > 3 { format!(" and {} more", all.len() - 3) } else { String::new() };
-            let names = names.join(", ");
-            let text =
-                if names.is_empty() { why.describe().to_owned() } else { format!("{names}{more}: {}", why.describe()) };
-            self.reasons.push(Reason { code, text, sites: mentions });
+            let files = if names.is_empty() { names } else { format!("{names}{more}: ") };
+            let text = unread_parts(all.iter().copied()).unwrap_or_else(|| format!("{files}{}", why.describe()));
+            self.reasons.push(Reason { code, text, sites: all.iter().map(|one| one.mentions).sum() });
         }
         // The language server reads files that hob's grammar cannot parse.
         self.is_complete &= skipped.iter().all(|one| one.why == Why::Broken);
@@ -150,7 +143,8 @@ impl Head {
 
     /// Formats the first line of an answer without its end: the result with its details, then why it is not complete.
     /// `one` is the noun for a result: `callee`.
-    pub(crate) fn first_line(&self, count: usize, one: &str, details: &str, why: &str) -> String {
+    pub(crate) fn first_line(&self, count: usize, one: &str, details: &str) -> String {
+        let why = self.reasons_with_advice();
         let found = if count == 0 { format!("No {}", plural(one)) } else { counted(count, one) };
         let by = self.checked_by().map(|names| format!(" · checked by {names}")).unwrap_or_default();
         let open = match self.undecided {
@@ -168,6 +162,12 @@ impl Head {
             (false, _) if self.ask_again => format!("{found} by name{details}, not checked yet: {why}, or use these"),
             (false, _) => format!("{found} by name{details}, unchecked: {why}"),
         }
+    }
+
+    /// Returns all reasons, and the advice to retry if it may help.
+    pub(crate) fn reasons_with_advice(&self) -> String {
+        let again = if self.ask_again { ". Ask again" } else { "" };
+        format!("{}{again}", self.incomplete_reasons())
     }
 
     /// Returns all reasons why the answer is not complete.

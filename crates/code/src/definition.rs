@@ -5,13 +5,14 @@ use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 
+use syntax::{
+    Class, Declares, Kind, Language, MAKES_ATTRIBUTES, Marks, Occurrence, SCRIPTS, family, is_pure_virtual, occurrences,
+};
+
 use crate::line_column::Lines;
 use crate::question::Question;
 use crate::search::{Hit, NoAnswer, Scope, Skipped, Why, has_sources, search, unread_parts};
 use crate::suggestions::{members, similar_names};
-use crate::syntax::{
-    Class, Declares, Kind, Language, MAKES_ATTRIBUTES, Marks, Occurrence, SCRIPTS, family, is_pure_virtual, occurrences,
-};
 
 #[derive(Debug, Clone)]
 pub(crate) struct Definition {
@@ -130,21 +131,18 @@ pub(crate) fn definition(
     }
     labels.extend(declares.within.iter().cloned());
     labels.push(name.to_owned());
+    let at = one.bytes.start;
+    let label = labels.join(separator(hit.language));
     Definition {
-        kind: declares.kind,
-        language: hit.language,
-        path: path.clone(),
-        line: lines.line(one.bytes.start),
         inside,
-        label: labels.join(separator(hit.language)),
         is_signature: declares.is_signature,
-        is_pure: hit.language == Language::Cpp && is_pure_virtual(&hit.text, one.bytes.start),
-        at: one.bytes.start,
+        is_pure: hit.language == Language::Cpp && is_pure_virtual(&hit.text, at),
         bytes: declares.bytes.clone(),
         marks: declares.marks.clone(),
         of_trait: of_trait(hit.language, one).filter(|_| declares.kind == Kind::Method),
         is_embedded: one.embeds(),
         is_bare: hit.text.get(declares.bytes.clone()).is_some_and(|text| is_bare(text, name)),
+        ..Definition::plain(declares.kind, hit.language, (path, lines.line(at), at), label)
     }
 }
 
@@ -166,16 +164,25 @@ pub(crate) fn tell_functions<'a>(all: impl IntoIterator<Item = &'a mut Definitio
     defined.filter(|one| functions.contains(&one.label)).for_each(|one| one.kind = Kind::Function);
 }
 
-/// True if a definition is a further clause of the one before it. Haskell repeats the name in each clause and in the signature.
-pub(crate) fn is_clause(last: Option<&Definition>, next: &Definition) -> bool {
-    last.is_some_and(|last| {
+/// Adds a definition. Haskell repeats the name in each clause and in the signature, which are one definition.
+pub(crate) fn add_definition(all: &mut Vec<Definition>, next: Definition, text: &[u8]) {
+    let is_same = |last: &Definition| {
         next.language == Language::Haskell
             && matches!(next.kind, Kind::Function | Kind::Method)
-            && last.path == next.path
-            && last.kind == next.kind
-            && last.inside == next.inside
+            && (&last.path, last.kind, &last.inside) == (&next.path, next.kind, &next.inside)
             && !next.is_signature
-    })
+    };
+    match all.last_mut().filter(|last| is_same(last)) {
+        None => all.push(next),
+        Some(last) if last.is_signature => {
+            // The other names of a shared signature may have clauses in between.
+            let between = text.get(last.bytes.end..next.bytes.start).unwrap_or_default().trim_ascii();
+            let is_near = between.is_empty() || between.starts_with(b"--");
+            let start = if is_near { last.bytes.start } else { next.bytes.start };
+            *last = Definition { bytes: start..next.bytes.end, ..next };
+        }
+        Some(last) => last.bytes.end = next.bytes.end,
+    }
 }
 
 pub(crate) fn separator(language: Language) -> &'static str {
@@ -329,7 +336,7 @@ fn is_named(scope: &Scope, name: &str) -> bool {
         let parsed = occurrences(hit.language, &hit.text, name, &hit.starts, scope.until);
         parsed.is_none_or(|parsed| parsed.all.iter().any(|one| one.class != Class::Mention))
     };
-    let searched = search(&Scope { below: scope.root.clone(), ..scope.clone() }, name);
+    let searched = search(&scope.whole(), name);
     searched.skipped.iter().any(|one| one.mentions > 0) || searched.hits.iter().any(names_it)
 }
 
@@ -343,10 +350,14 @@ fn has(scope: &Scope, of: &str) -> Option<String> {
 }
 
 fn listed(definitions: &[Definition]) -> String {
-    let shown: Vec<String> = definitions.iter().take(MAX_LISTED).map(Definition::describe).collect();
-    let more = definitions.len().saturating_sub(MAX_LISTED);
-    let rest = if more > 0 { format!("; and {more} more") } else { String::new() };
-    format!("{}{rest}", shown.join("; "))
+    limited(definitions.iter().map(Definition::describe))
+}
+
+/// Joins texts, and tells how many are left out.
+fn limited(all: impl ExactSizeIterator<Item = String>) -> String {
+    let more = all.len().saturating_sub(MAX_LISTED);
+    let rest = (more > 0).then(|| format!("and {more} more"));
+    all.take(MAX_LISTED).chain(rest).collect::<Vec<_>>().join("; ")
 }
 
 /// Lists the files that were not parsed and may hold the name.
@@ -357,11 +368,9 @@ fn left_out(skipped: &[Skipped]) -> String {
             1 => " mentions it once".to_owned(),
             times => format!(" mentions it {times} times"),
         };
-        format!("; {}{times} ({})", project::visible::path(&skipped.path), skipped.why.describe())
+        format!("{}{times} ({})", project::visible::path(&skipped.path), skipped.why.describe())
     };
-    let more = skipped.len().saturating_sub(MAX_LISTED);
-    let rest = if more > 0 { format!("; and {more} more") } else { String::new() };
-    skipped.iter().take(MAX_LISTED).map(one).collect::<String>() + &rest
+    if skipped.is_empty() { String::new() } else { format!("; {}", limited(skipped.iter().map(one))) }
 }
 
 /// True if the qualifiers match the end of the definition's surroundings, which include its file and folders.

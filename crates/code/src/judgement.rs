@@ -1,11 +1,8 @@
 //! Verdicts of sites, and the state of an answer and its language servers.
 
-use std::borrow::Cow;
-
-use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use schemars::JsonSchema;
 use serde::Serialize;
-
-use crate::text_enum::named;
+use syntax::text_enum::named;
 
 /// The revision of the worktree that was read.
 #[derive(Debug, Default, Clone, PartialEq, Serialize, JsonSchema)]
@@ -96,7 +93,9 @@ impl Code {
     }
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, JsonSchema)]
+#[serde(into = "&'static str")]
+#[schemars(with = "String")]
 pub(crate) enum Verdict {
     /// The site was not decided, for this reason.
     Undecided(Code),
@@ -112,17 +111,6 @@ pub(crate) enum Verdict {
 }
 
 impl Verdict {
-    /// Returns the name used in results.
-    pub(crate) fn word(self) -> &'static str {
-        match self {
-            Verdict::Confirmed => "verified",
-            Verdict::Earlier => "earlier",
-            Verdict::Refuted => "other",
-            Verdict::Undecided(_) => "unverified",
-            Verdict::NotJudged => "not_checked",
-        }
-    }
-
     /// Returns the default verdict, which a result omits.
     pub(crate) fn verified() -> Verdict {
         Verdict::Confirmed
@@ -135,23 +123,16 @@ impl Verdict {
     }
 }
 
-impl Serialize for Verdict {
-    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(self.word())
-    }
-}
-
-impl JsonSchema for Verdict {
-    fn schema_name() -> Cow<'static, str> {
-        "Verdict".into()
-    }
-
-    fn inline_schema() -> bool {
-        true
-    }
-
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({"type": "string"})
+/// The names in results.
+impl From<Verdict> for &'static str {
+    fn from(verdict: Verdict) -> &'static str {
+        match verdict {
+            Verdict::Confirmed => "verified",
+            Verdict::Earlier => "earlier",
+            Verdict::Refuted => "other",
+            Verdict::Undecided(_) => "unverified",
+            Verdict::NotJudged => "not_checked",
+        }
     }
 }
 
@@ -171,4 +152,12 @@ pub(crate) struct Judgement {
     pub is_certain: bool,
     /// True if a retry may soon give a better answer.
     pub may_pass: bool,
+}
+
+impl Judgement {
+    /// Adds a reason why the answer may be incomplete.
+    pub(crate) fn doubt(&mut self, code: Code, text: String, sites: usize) {
+        self.is_certain = false;
+        self.reasons.push(Reason { code, text, sites });
+    }
 }

@@ -6,18 +6,15 @@
 //! - `skipped_files`: files that a search skipped or parsed in part, with the reason.
 //! - `walk`: walks the files below a folder; `ignore_rules`: applies ignore rules.
 //! - `unsearched_files`: files that a compiler reads and the search does not.
-//! - `syntax`: classifies occurrences and lists declarations; one module per language.
 //! - `definition`: selects the definitions that a question means; `suggestions`: suggests similar names.
 //! - `answer`: combines definitions and uses of a name.
 //! - `callees`: lists the calls in the body of a definition, by name and by language server.
 //! - `matches`: finds where values of a type are matched, and the effect of a new constructor there.
 //! - `shape`: reads the fields and constructors of a type; `resolved_type`: resolves types, also through aliases.
 //! - [`facts`]: definitions, uses, matches and needs of a name, for walks over code.
-//! - `text_enum`: enums whose variants have texts, and lists of words.
 //! - `judgement`: verdicts of sites, answers and servers; `completeness`: how complete an answer is, and why.
 //! - `haskell`: resolves names in Haskell by the `.hie` files that GHC writes.
-//! - `lsp`: a client for the Language Server Protocol; `server`: one server, its state and documents; `pool`: all servers of
-//!   a project.
+//! - `pool`: all language servers of a project, and their readiness probes.
 //! - `target`: what go-to-definition leads to, and the targets that were read before.
 //! - `inquiry`: asks a server and decides when its answers are reliable; `verdict`: combines references, definitions and
 //!   syntax into a verdict for each site.
@@ -34,29 +31,23 @@ pub mod facts;
 mod haskell;
 mod ignore_rules;
 mod inquiry;
-pub mod journal;
 mod judgement;
 mod line_column;
-mod lsp;
 mod matches;
 mod name_at_position;
 mod pool;
-mod programs;
 mod question;
 mod resolved_type;
 mod rule;
 mod running_servers;
 mod search;
-mod server;
 pub mod settings;
 mod shape;
 mod skipped_files;
 mod stored_verdicts;
 mod suggestions;
-mod syntax;
 mod target;
 mod test_detection;
-mod text_enum;
 pub mod tools;
 mod unsearched_files;
 mod verdict;
@@ -65,8 +56,9 @@ mod walk;
 
 pub use definition::AMBIGUOUS;
 pub use haskell::{ChangeEffect, GhcMessage};
+pub use lsp::journal;
+pub use lsp::server::{Journal, Timing};
 pub use pool::{Checked, Options, Tried, Trusts, checked, runner_of_code, tries};
 pub use running_servers::Running;
-pub use server::{Journal, Timing};
 pub use settings::CodeSettings;
 pub use syntax::{Class, Kind, Language, parse};

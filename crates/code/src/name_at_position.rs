@@ -1,16 +1,15 @@
 //! Resolves a question by file, line and column to the name that is used or declared there.
 
-use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
 
 use serde_json::json;
+use syntax::{
+    Class, Declaration, Kind, Language, bare_name, declarations, is_whole, occurrences, occurrences_at, word_ranges,
+};
 
 use crate::line_column::Lines;
 use crate::question::Question;
 use crate::search::{NoAnswer, Scope, list, read};
-use crate::syntax::{
-    Class, Declaration, Kind, Language, bare_name, declarations, is_whole, occurrences, occurrences_at, word_ranges,
-};
 
 /// How many names of a file, or files of a name, an error lists.
 const MAX_LISTED: usize = 10;
@@ -78,7 +77,7 @@ fn file_of(scope: &Scope, question: &Question) -> Result<PathBuf, NoAnswer> {
     if let Some(path) = &question.place {
         return Ok(path.clone());
     }
-    let whole = Scope { below: scope.root.clone(), ..scope.clone() };
+    let whole = scope.whole();
     let (files, _, _) = list(&whole, usize::MAX);
     let relative = files.iter().filter_map(|file| file.strip_prefix(&scope.root).ok());
     let ends: Vec<&Path> = relative.filter(|file| question.fits_file(file)).collect();
@@ -107,20 +106,15 @@ fn declared_at(scope: &Scope, question: Question, line: usize) -> Result<Questio
     let all = declarations(language, &text, scope.until).unwrap_or_default();
     if let Some((at, name)) = question.column.and_then(|column| name_at(scope, language, &text, line, column)) {
         let question = Question { name, at: Some((path, at)), ..question };
-        let mut open: Vec<&Declaration> = all.iter().collect();
-        while let Some(one) = open.pop() {
-            if one.at == at && one.kind != Kind::Impl {
-                return Ok(question);
-            }
-            open.extend(&one.members);
+        if flattened(&all).iter().any(|one| one.at == at && one.kind != Kind::Impl) {
+            return Ok(question);
         }
         // A name that is used here may be declared in any file.
         return Ok(Question { file: None, place: None, line: None, ..question });
     }
-    let mut open: VecDeque<_> = all.into_iter().collect();
     let mut best: Option<(usize, String)> = None;
     let mut is_in_impl = false;
-    while let Some(one) = open.pop_front() {
+    for one in flattened(&all) {
         let (first, last) = (lines.line(one.bytes.start), lines.line(one.bytes.end));
         if lines.line(one.at) == line && one.kind != Kind::Impl {
             return Ok(Question { name: bare(&one.name), ..question });
@@ -132,7 +126,6 @@ fn declared_at(scope: &Scope, question: Question, line: usize) -> Result<Questio
                 best = Some((lines.line(one.at), one.name.clone()));
             }
         }
-        open.extend(one.members);
     }
     let nested = nested_at(language, &text, &lines, line, scope);
     // A clause in Haskell belongs to its function.
@@ -154,6 +147,17 @@ fn declared_at(scope: &Scope, question: Question, line: usize) -> Result<Questio
         ))),
         None => Err(NoAnswer(format!("nothing is declared at {file}:{line}; {}", outline(&file)))),
     }
+}
+
+/// Returns the declarations with their members, the outer ones first.
+pub(crate) fn flattened(all: &[Declaration]) -> Vec<&Declaration> {
+    let mut found: Vec<&Declaration> = all.iter().collect();
+    let mut next = 0;
+    while let Some(one) = found.get(next).copied() {
+        found.extend(&one.members);
+        next += 1;
+    }
+    found
 }
 
 /// Returns the position and name of the nested function declared at a line, or of the innermost one around it.

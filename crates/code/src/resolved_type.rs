@@ -1,10 +1,11 @@
 //! Types with their fields and constructors, for show_fields, show_constructors and find_matches.
 
+use syntax::{described, family};
+
 use crate::answer::{Candidates, define};
 use crate::definition::Definition;
 use crate::search::{NoAnswer, Scope, read};
 use crate::shape::{Shape, shape};
-use crate::syntax::{described, family};
 
 /// A type with its source text.
 pub(crate) struct ResolvedType {
@@ -31,7 +32,7 @@ pub(crate) fn types(scope: &Scope, name: &str) -> Result<(Candidates, Vec<Resolv
             aliases: Vec::new(),
             definition: definition.clone(),
             shape: shape(definition.language, &text, &declaration, scope.until),
-            raw: project::visible::escaped(&crate::syntax::shortened(&raw, MAX_RAW)),
+            raw: project::visible::escaped(&syntax::shortened(&raw, MAX_RAW)),
         });
     }
     if types.is_empty() {

@@ -2,7 +2,7 @@
 
 use std::sync::OnceLock;
 
-use crate::text_enum::named;
+use syntax::text_enum::named;
 
 /// The environment variable that names the disabled rule. For measurements only.
 const VARIABLE: &str = "HOB_CODE_WITHOUT";

@@ -1,12 +1,12 @@
 //! Running servers, as displayed by `code_status` and `hob status`.
 
+use lsp::server::{Canary, Server, ServerSnapshot, State};
 use project::dashboard::SessionRow;
 use project::journal;
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::inquiry::explain;
-use crate::server::{Canary, Server, ServerSnapshot, State};
 
 /// Returns the row of a server for faces. Cheaper than [`Running`], which measures the memory.
 pub(crate) fn row(server: &Server) -> SessionRow {

@@ -12,9 +12,9 @@ use std::time::{Duration, Instant};
 
 use memchr::memmem::Finder;
 use parking_lot::Mutex;
+use syntax::{Language, family, is_word};
 
 use crate::judgement::Revision;
-use crate::syntax::{Language, family, is_word};
 use crate::unsearched_files::{embedded, is_assembly, languages_of, source_like_files};
 use crate::walk::{Entry, Files, walk};
 
@@ -31,7 +31,6 @@ pub(crate) struct Hit {
     pub starts: Vec<usize>,
 }
 
-/// The result of a search.
 #[derive(Debug, Default)]
 pub(crate) struct SearchResult {
     /// The number of files in known languages.
@@ -72,6 +71,16 @@ impl Scope {
             revision,
             is_given_up: Arc::default(),
         }
+    }
+
+    /// Returns this scope for the whole worktree.
+    pub(crate) fn whole(&self) -> Scope {
+        Scope { below: self.root.clone(), ..self.clone() }
+    }
+
+    /// Returns a path relative to the root.
+    pub(crate) fn relative<'p>(&self, path: &'p Path) -> &'p Path {
+        path.strip_prefix(&self.root).unwrap_or(path)
     }
 
     /// Resolves a path of a question, if it is within the root.
@@ -115,11 +124,8 @@ pub(crate) fn search_by(scope: &Scope, find: impl Fn(Language, &[u8]) -> Vec<usi
     let enter = |folder: &Path| there.lock().extend(source_like_files(folder));
     each_file_of(scope, Files::All, enter, |path, language| {
         seen.lock().insert(path.clone());
-        let read = match language {
-            Ok(language) => read(&path).map(|text| (language, text)),
-            Err(why) => Err(why),
-        };
-        let relative = path.strip_prefix(&scope.root).unwrap_or(&path).to_owned();
+        let read = language.and_then(|language| Ok((language, read(&path)?)));
+        let relative = scope.relative(&path).to_owned();
         let skip = |why, mentions| Skipped::new(relative.clone(), why, mentions);
         let (by_name, text) = match read {
             Ok(read) => read,
@@ -188,7 +194,7 @@ fn unsearched<'a>(
             Some(_) if path.is_symlink() => Why::Linked,
             Some(_) => Why::Ignored,
         };
-        let relative = path.strip_prefix(&scope.root).unwrap_or(path).to_owned();
+        let relative = scope.relative(path).to_owned();
         (mentions > 0).then(|| Skipped::new(relative, why, mentions))
     };
     there.take_while(|_| !scope.is_over()).filter_map(skipped).collect()

@@ -3,12 +3,11 @@
 
 use std::collections::BTreeMap;
 
+use lsp::server::profile;
 use project::ConfigError;
 use project::config::{File, Settings, value};
 use project::trust::{Places, Request};
 use serde::Deserialize;
-
-use crate::server::profile;
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct CodeSettings {

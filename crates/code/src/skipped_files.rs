@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use crate::text_enum::named;
+use syntax::text_enum::named;
 
 /// A file or folder that was not searched completely.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]

@@ -3,14 +3,15 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use syntax::{Class, family};
+
 use crate::answer::{Candidates, Site, Texts};
 use crate::definition::Definition;
 use crate::inquiry::Call;
 use crate::judgement::Verdict;
 use crate::pool::Pool;
 use crate::search::read;
-use crate::syntax::{Class, family};
-use crate::verdict_store::Anchor;
+use crate::verdict_store::{Prints, Record};
 
 /// True if the servers of a family of languages judge this site.
 pub(crate) fn is_judged_by(site: &Site, wanted: &str) -> bool {
@@ -42,10 +43,12 @@ pub(crate) async fn recalled(call: &Call<'_>, definitions: Vec<At>, sites: &[At]
     };
     let (root, sites, texts) = (call.scope.root.clone(), sites.to_vec(), texts.clone());
     let recalled = tokio::task::spawn_blocking(move || {
-        let text = |path: &Path| read(&root.join(path)).unwrap_or_default().into();
-        let anchor =
-            |(path, at): At| Anchor { text: texts.get(&path).cloned().unwrap_or_else(|| text(&path)), path, at };
-        let [definitions, sites] = [definitions, sites].map(|all| all.into_iter().map(anchor).collect::<Vec<_>>());
+        let mut prints = Prints::default();
+        let mut record = |(path, at): &At| match texts.get(path) {
+            Some(text) => prints.record(path, text, *at),
+            None => prints.record(path, &read(&root.join(path)).unwrap_or_default(), *at),
+        };
+        let [definitions, sites] = [definitions, sites].map(|all| all.iter().map(&mut record).collect::<Vec<_>>());
         kept.recall(&definitions, &sites)
     });
     recalled.await.unwrap_or_else(|_| none())
@@ -59,7 +62,7 @@ pub(crate) async fn remember(pool: &Pool, judgements: &[(At, At)], texts: &Texts
     definitions.retain(|(path, _)| texts.contains_key(path));
     let site = |(definition, site): &(At, At)| Some((site.clone(), Some(definitions.binary_search(definition).ok()?)));
     let sites: Vec<(At, Option<usize>)> = judgements.iter().filter_map(site).collect();
-    store(pool, &definitions, &sites, texts).await;
+    store(pool, definitions, sites, texts).await;
 }
 
 /// Stores the verdicts of this answer.
@@ -73,17 +76,20 @@ pub(crate) async fn keep(pool: &Pool, found: &Candidates, family: &str) {
         };
         Some(((site.path.clone(), site.at), meant))
     });
-    store(pool, &definitions, &judged.collect::<Vec<_>>(), &found.texts).await;
+    store(pool, definitions, judged.collect(), &found.texts).await;
 }
 
 /// Stores the definition that each site means, by its index; none for one that means another.
-async fn store(pool: &Pool, definitions: &[At], sites: &[(At, Option<usize>)], texts: &Texts) {
+async fn store(pool: &Pool, definitions: Vec<At>, sites: Vec<(At, Option<usize>)>, texts: &Texts) {
     let Some(kept) = pool.verdict_store().cloned() else { return };
-    let anchor = |(path, at): &At| Some(Anchor { path: path.clone(), text: texts.get(path)?.clone(), at: *at });
-    let definitions: Vec<Anchor> = definitions.iter().filter_map(anchor).collect();
-    let sites: Vec<(Anchor, Option<usize>)> =
-        sites.iter().filter_map(|(site, meant)| Some((anchor(site)?, *meant))).collect();
-    let kept = tokio::task::spawn_blocking(move || kept.keep(&definitions, &sites));
+    let texts = texts.clone();
+    let kept = tokio::task::spawn_blocking(move || {
+        let mut prints = Prints::default();
+        let mut record = |(path, at): &At| Some(prints.record(path, texts.get(path)?, *at));
+        let definitions: Vec<Record> = definitions.iter().filter_map(&mut record).collect();
+        let sites = sites.iter().filter_map(|(site, meant)| Some((record(site)?, *meant)));
+        kept.keep(&definitions, &sites.collect::<Vec<_>>())
+    });
     if let Ok(Err(error)) = kept.await {
         tracing::warn!(%error, "verdicts are not kept");
     }
@@ -91,7 +97,7 @@ async fn store(pool: &Pool, definitions: &[At], sites: &[(At, Option<usize>)], t
 
 /// Returns the indices and places of the definitions in a family.
 fn definitions_of(found: &Candidates, family: &str) -> (Vec<usize>, Vec<At>) {
-    let is_of_family = |one: &Definition| crate::syntax::family(one.language) == family;
+    let is_of_family = |one: &Definition| syntax::family(one.language) == family;
     let all = found.definitions.iter().enumerate();
     let all = all.filter(|(_, one)| is_of_family(one) && found.texts.contains_key(&one.path));
     all.map(|(number, one)| (number, (one.path.clone(), one.at))).unzip()

@@ -1,16 +1,16 @@
 //! Suggestions for an unknown name: similar names, and the members of its type.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 use memchr::memmem::Finder;
 use parking_lot::Mutex;
+use syntax::{Class, Declaration, Kind, Language, declarations, is_word, occurrences};
 
+use crate::name_at_position::flattened;
 use crate::search::{Scope, each_file, read, word_starts};
 use crate::shape::shape;
-use crate::syntax::{Class, Kind, Language, declarations, is_word, occurrences};
 
-/// The maximum number of suggestions.
 const MOST: usize = 5;
 /// The maximum number of words compared.
 const MOST_TRIED: usize = 20;
@@ -61,26 +61,20 @@ pub(crate) fn members(scope: &Scope, of: &str) -> Vec<String> {
     each_file(scope, |path, language| {
         let Ok(language) = language else { return };
         let Some(text) = read(&path).ok().filter(|text| finder.find(text).is_some()) else { return };
-        let mut open = declarations(language, &text, scope.until).unwrap_or_default();
-        while let Some(one) = open.pop() {
-            if one.name == of && (one.kind.is_type() || one.kind == Kind::Impl) {
-                let shape = shape(language, &text, &one, scope.until);
-                let names = shape.constructors.into_iter().map(|one| one.name);
-                let own = shape.fields.into_iter().filter(|field| field.constructor.is_none());
-                let names = names.chain(own.map(|field| field.name));
-                let names: Vec<String> = names.chain(one.members.iter().map(|member| member.name.clone())).collect();
-                found.lock().push((path.clone(), one.at, names));
-            }
-            open.extend(one.members);
+        let all = declarations(language, &text, scope.until).unwrap_or_default();
+        let is_meant = |one: &&Declaration| one.name == of && (one.kind.is_type() || one.kind == Kind::Impl);
+        for one in flattened(&all).into_iter().filter(is_meant) {
+            let shape = shape(language, &text, one, scope.until);
+            let names = shape.constructors.into_iter().map(|one| one.name);
+            let own = shape.fields.into_iter().filter(|field| field.constructor.is_none());
+            let names = names.chain(own.map(|field| field.name));
+            let names: Vec<String> = names.chain(one.members.iter().map(|member| member.name.clone())).collect();
+            found.lock().push((path.clone(), one.at, names));
         }
     });
     let mut found = found.into_inner();
     found.sort();
-    let mut members: Vec<String> = Vec::new();
-    for name in found.into_iter().flat_map(|(_, _, names)| names) {
-        if !members.contains(&name) {
-            members.push(name);
-        }
-    }
-    members
+    let mut known = BTreeSet::new();
+    let names = found.into_iter().flat_map(|(_, _, names)| names);
+    names.filter(|name| known.insert(name.clone())).collect()
 }

@@ -5,9 +5,9 @@ use std::path::Path;
 use std::sync::Arc;
 
 use parking_lot::Mutex;
+use syntax::Kind;
 
 use crate::definition::Definition;
-use crate::syntax::Kind;
 
 /// The target of a go-to-definition request.
 #[derive(Debug, Clone)]

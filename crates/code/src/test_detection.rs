@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::syntax::{Container, Kind};
+use syntax::{Container, Kind};
 
 /// True if the name of a file marks it as a test.
 pub(crate) fn is_test_file(path: &Path) -> bool {

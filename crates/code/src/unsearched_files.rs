@@ -5,9 +5,8 @@ use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
 use memchr::memmem::find_iter;
-
-use crate::syntax::{Language, is_word};
-use crate::text_enum::is_among;
+use syntax::text_enum::is_among;
+use syntax::{Language, is_word};
 
 /// Returns the files and links of a directory that are source files by name, or may embed code.
 pub(crate) fn source_like_files(directory: &Path) -> Vec<PathBuf> {

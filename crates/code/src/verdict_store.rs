@@ -9,15 +9,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::SystemTime;
 
 use parking_lot::Mutex;
 use sha2::{Digest as _, Sha256};
 
 /// A hash of the path and the content of a file.
 type Print = [u8; 16];
-/// The location of a site.
-type Record = (Print, u64);
+/// A definition or a site: its file, and its offset.
+pub(crate) type Record = (Print, u64);
 
 /// The size limit in bytes. Eviction leaves three quarters.
 const MOST: u64 = 64 << 20;
@@ -29,15 +28,6 @@ const BLOCK: u64 = 4096;
 /// The format version, part of every hash: a new format ignores old files.
 const FORM: &[u8] = b"hob verdicts 1\0";
 
-/// The location of a definition or a site, with the text of its file.
-#[derive(Debug, Clone)]
-pub(crate) struct Anchor {
-    /// Relative to the worktree.
-    pub path: Arc<Path>,
-    pub text: Arc<[u8]>,
-    pub at: usize,
-}
-
 #[derive(Debug)]
 pub(crate) struct VerdictStore {
     directory: PathBuf,
@@ -46,26 +36,24 @@ pub(crate) struct VerdictStore {
     size: Mutex<Option<u64>>,
 }
 
-/// A cache of file hashes.
+/// The hashes of files, by path.
 #[derive(Default)]
-struct Prints(BTreeMap<Arc<Path>, Print>);
+pub(crate) struct Prints(BTreeMap<Arc<Path>, Print>);
 
 impl Prints {
-    fn fingerprint(&mut self, stand: &Anchor) -> Print {
-        *self.0.entry(stand.path.clone()).or_insert_with(|| {
+    /// Returns the record of an offset in a file. The path is relative to the worktree.
+    pub(crate) fn record(&mut self, path: &Arc<Path>, text: &[u8], at: usize) -> Record {
+        let print = self.0.entry(path.clone()).or_insert_with(|| {
             let mut hasher = Sha256::new();
             hasher.update(FORM);
-            hasher.update(stand.path.as_os_str().as_encoded_bytes());
+            hasher.update(path.as_os_str().as_encoded_bytes());
             hasher.update([0]);
-            hasher.update(&stand.text);
+            hasher.update(text);
             let mut print = Print::default();
             print.copy_from_slice(&hasher.finalize()[..size_of::<Print>()]);
             print
-        })
-    }
-
-    fn record(&mut self, stand: &Anchor) -> Record {
-        (self.fingerprint(stand), stand.at as u64)
+        });
+        (*print, at as u64)
     }
 }
 
@@ -76,16 +64,12 @@ impl VerdictStore {
     }
 
     /// Returns which of the definitions each site was confirmed to mean. Blocks for small reads.
-    pub(crate) fn recall(&self, definitions: &[Anchor], sites: &[Anchor]) -> Vec<Option<usize>> {
-        let mut prints = Prints::default();
+    pub(crate) fn recall(&self, definitions: &[Record], sites: &[Record]) -> Vec<Option<usize>> {
         let mut meant = vec![None; sites.len()];
         for (number, definition) in definitions.iter().enumerate() {
-            let known = self.read(&self.file(&mut prints, definition));
-            if known.is_empty() {
-                continue;
-            }
+            let known = self.read(&self.file(definition));
             for (site, meant) in sites.iter().zip(&mut meant) {
-                if meant.is_none() && known.contains(&prints.record(site)) {
+                if meant.is_none() && known.contains(site) {
                     *meant = Some(number);
                 }
             }
@@ -94,17 +78,14 @@ impl VerdictStore {
     }
 
     /// Stores the verdicts of sites: the index of the definition, or `None` if it was refuted. Blocks.
-    pub(crate) fn keep(&self, definitions: &[Anchor], sites: &[(Anchor, Option<usize>)]) -> io::Result<()> {
-        let mut prints = Prints::default();
+    pub(crate) fn keep(&self, definitions: &[Record], sites: &[(Record, Option<usize>)]) -> io::Result<()> {
         let mut size = self.size.lock();
         for (number, definition) in definitions.iter().enumerate() {
-            let mut confirmed: BTreeSet<Record> = BTreeSet::new();
-            let mut other: BTreeSet<Record> = BTreeSet::new();
+            let (mut confirmed, mut other) = (BTreeSet::new(), BTreeSet::new());
             for (site, meant) in sites {
-                let record = prints.record(site);
-                _ = if *meant == Some(number) { confirmed.insert(record) } else { other.insert(record) };
+                _ = if *meant == Some(number) { confirmed.insert(*site) } else { other.insert(*site) };
             }
-            let file = self.file(&mut prints, definition);
+            let file = self.file(definition);
             let known = self.read(&file);
             let rest: Vec<Record> =
                 known.difference(&confirmed).filter(|record| !other.contains(record)).copied().collect();
@@ -118,9 +99,9 @@ impl VerdictStore {
         Ok(())
     }
 
-    fn file(&self, prints: &mut Prints, definition: &Anchor) -> PathBuf {
-        let name: String = prints.fingerprint(definition).iter().map(|byte| format!("{byte:02x}")).collect();
-        self.directory.join(format!("{name}-{}", definition.at))
+    fn file(&self, (print, at): &Record) -> PathBuf {
+        let name: String = print.iter().map(|byte| format!("{byte:02x}")).collect();
+        self.directory.join(format!("{name}-{at}"))
     }
 
     fn read(&self, file: &Path) -> BTreeSet<Record> {
@@ -152,7 +133,14 @@ impl VerdictStore {
 
     /// Removes the oldest files if all exceed the limit, and returns the remaining size.
     fn shrink(&self) -> io::Result<u64> {
-        let mut files = self.files()?;
+        let mut files = Vec::new();
+        for entry in std::fs::read_dir(&self.directory)? {
+            let entry = entry?;
+            let metadata = entry.metadata()?;
+            if metadata.is_file() {
+                files.push((metadata.modified()?, entry.path(), on_disk(metadata.len())));
+            }
+        }
         files.sort();
         let mut left: u64 = files.iter().map(|(_, _, size)| size).sum();
         let least = if left > self.most { self.most / 4 * 3 } else { left };
@@ -165,18 +153,6 @@ impl VerdictStore {
         }
         Ok(left)
     }
-
-    fn files(&self) -> io::Result<Vec<(SystemTime, PathBuf, u64)>> {
-        let mut files = Vec::new();
-        for entry in std::fs::read_dir(&self.directory)? {
-            let entry = entry?;
-            let metadata = entry.metadata()?;
-            if metadata.is_file() {
-                files.push((metadata.modified()?, entry.path(), on_disk(metadata.len())));
-            }
-        }
-        Ok(files)
-    }
 }
 
 fn on_disk(len: u64) -> u64 {
@@ -185,10 +161,12 @@ fn on_disk(len: u64) -> u64 {
 
 #[cfg(test)]
 mod tests {
+    use std::time::SystemTime;
+
     use super::*;
 
-    fn anchor(path: &str, text: &str, at: usize) -> Anchor {
-        Anchor { path: Path::new(path).into(), text: text.as_bytes().into(), at }
+    fn record(path: &str, text: &str, at: usize) -> Record {
+        Prints::default().record(&Path::new(path).into(), text.as_bytes(), at)
     }
 
     fn new_store() -> (tempfile::TempDir, VerdictStore) {
@@ -200,43 +178,41 @@ mod tests {
     #[test]
     fn confirmed_verdicts_are_recalled_until_a_file_changes() {
         let (_folder, kept) = new_store();
-        let definition = anchor("geo.py", "def area(): pass", 4);
-        let (one, two) = (anchor("uses.py", "area(); area()", 0), anchor("uses.py", "area(); area()", 8));
-        let recalled = |definition: &Anchor, site: &Anchor| {
-            kept.recall(std::slice::from_ref(definition), std::slice::from_ref(site))
-        };
-        assert_eq!(recalled(&definition, &one), [None]);
-        kept.keep(std::slice::from_ref(&definition), &[(one.clone(), Some(0)), (two.clone(), None)]).unwrap();
-        assert_eq!((recalled(&definition, &one), recalled(&definition, &two)), (vec![Some(0)], vec![None]));
+        let definition = record("geo.py", "def area(): pass", 4);
+        let (one, two) = (record("uses.py", "area(); area()", 0), record("uses.py", "area(); area()", 8));
+        let recalled = |definition: Record, site: Record| kept.recall(&[definition], &[site]);
+        assert_eq!(recalled(definition, one), [None]);
+        kept.keep(&[definition], &[(one, Some(0)), (two, None)]).unwrap();
+        assert_eq!((recalled(definition, one), recalled(definition, two)), (vec![Some(0)], vec![None]));
         // One of the files changed.
-        assert_eq!(recalled(&anchor("geo.py", "def area(): pass\n", 4), &one), [None]);
-        assert_eq!(recalled(&anchor("other.py", "def area(): pass", 4), &one), [None]);
-        assert_eq!(recalled(&definition, &anchor("uses.py", "area(); area() ", 0)), [None]);
+        assert_eq!(recalled(record("geo.py", "def area(): pass\n", 4), one), [None]);
+        assert_eq!(recalled(record("other.py", "def area(): pass", 4), one), [None]);
+        assert_eq!(recalled(definition, record("uses.py", "area(); area() ", 0)), [None]);
         // A restarted daemon.
         let again = VerdictStore::new(kept.directory.clone());
-        assert_eq!(again.recall(std::slice::from_ref(&definition), &[one.clone(), two]), [Some(0), None]);
+        assert_eq!(again.recall(&[definition], &[one, two]), [Some(0), None]);
         // A refuted site is removed; sites of other revisions remain.
-        let elsewhere = anchor("more.py", "area()", 0);
-        kept.keep(std::slice::from_ref(&definition), &[(elsewhere.clone(), Some(0))]).unwrap();
-        kept.keep(std::slice::from_ref(&definition), &[(one.clone(), None)]).unwrap();
-        assert_eq!(again.recall(std::slice::from_ref(&definition), &[one.clone(), elsewhere.clone()]), [None, Some(0)]);
-        kept.keep(std::slice::from_ref(&definition), &[(elsewhere.clone(), None)]).unwrap();
+        let elsewhere = record("more.py", "area()", 0);
+        kept.keep(&[definition], &[(elsewhere, Some(0))]).unwrap();
+        kept.keep(&[definition], &[(one, None)]).unwrap();
+        assert_eq!(again.recall(&[definition], &[one, elsewhere]), [None, Some(0)]);
+        kept.keep(&[definition], &[(elsewhere, None)]).unwrap();
         assert_eq!(again.recall(&[definition], &[elsewhere]), [None]);
     }
 
     #[test]
     fn a_truncated_file_is_ignored() {
         let (_folder, kept) = new_store();
-        let (definition, site) = (anchor("a.rs", "fn a() {}", 3), anchor("b.rs", "a()", 0));
-        kept.keep(std::slice::from_ref(&definition), &[(site.clone(), Some(0))]).unwrap();
-        let file = kept.file(&mut Prints::default(), &definition);
+        let (definition, site) = (record("a.rs", "fn a() {}", 3), record("b.rs", "a()", 0));
+        kept.keep(&[definition], &[(site, Some(0))]).unwrap();
+        let file = kept.file(&definition);
         for torn in [&b""[..], b"short", &[7; RECORD + 3]] {
             std::fs::write(&file, torn).unwrap();
-            assert_eq!(kept.recall(std::slice::from_ref(&definition), std::slice::from_ref(&site)), [None]);
+            assert_eq!(kept.recall(&[definition], &[site]), [None]);
         }
         std::fs::remove_file(&file).unwrap();
         std::fs::create_dir(&file).unwrap();
-        assert!(kept.keep(std::slice::from_ref(&definition), &[(site.clone(), Some(0))]).is_err());
+        assert!(kept.keep(&[definition], &[(site, Some(0))]).is_err());
         assert_eq!(kept.recall(&[definition], &[site]), [None]);
     }
 
@@ -244,16 +220,16 @@ mod tests {
     fn the_oldest_verdicts_are_evicted() {
         let (_folder, mut kept) = new_store();
         kept.most = 8 * BLOCK;
-        let site = anchor("b.rs", "a()", 0);
-        let definition = |at: usize| anchor("a.rs", "fn a() {}", at);
+        let site = record("b.rs", "a()", 0);
+        let definition = |at: usize| record("a.rs", "fn a() {}", at);
         for at in 0..9 {
-            kept.keep(&[definition(at)], &[(site.clone(), Some(0))]).unwrap();
+            kept.keep(&[definition(at)], &[(site, Some(0))]).unwrap();
             // File system timestamps are coarse.
-            let file = std::fs::File::open(kept.file(&mut Prints::default(), &definition(at)));
+            let file = std::fs::File::open(kept.file(&definition(at)));
             let when = SystemTime::UNIX_EPOCH + std::time::Duration::from_secs(at as u64);
             _ = file.map(|file| file.set_modified(when));
         }
-        let is_known = |at: &usize| kept.recall(&[definition(*at)], std::slice::from_ref(&site)) == [Some(0)];
+        let is_known = |at: &usize| kept.recall(&[definition(*at)], &[site]) == [Some(0)];
         let left: Vec<usize> = (0..9).filter(is_known).collect();
         assert_eq!(left, [3, 4, 5, 6, 7, 8]);
         assert_eq!(*kept.size.lock(), Some(6 * BLOCK));

@@ -27,7 +27,6 @@ pub(crate) enum Entry {
     Unreadable(PathBuf),
 }
 
-/// The number of reader threads.
 const THREADS: usize = 2;
 
 /// Visits each entry on several threads until `is_over`. Rules of folders from `root` down to `below` apply too.

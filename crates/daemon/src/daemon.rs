@@ -13,7 +13,7 @@ use tokio::sync::watch;
 use crate::connections::Connections;
 use crate::dashboard::Latest;
 use crate::journal::Journal;
-use crate::parts::Parts;
+use crate::servers::Parts;
 
 /// The minimum line limit for an agent's hook event: `hob hook` accepts 6 MiB, and each byte may be encoded as six.
 const HOOK_LINE: usize = 40 * 1024 * 1024;

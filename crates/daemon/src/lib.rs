@@ -1,7 +1,7 @@
 //! The daemon, one process per project: it holds the parts, serves them to every connection, and stops when unused.
 //!
 //! Start with [`serve`]: `lifecycle.rs` starts and stops a daemon, whose state is in `daemon.rs`; `listener.rs` admits
-//! connections; `parts/` holds the served parts. [`standalone()`] serves one agent on stdio without a daemon.
+//! connections; `parts/` holds the served parts, `toolsets/` their choice, and `servers/` serves them. [`standalone()`] serves one agent on stdio without a daemon.
 
 mod clients;
 mod collect;
@@ -9,6 +9,7 @@ mod compat;
 mod connections;
 mod control;
 mod daemon;
+mod declared;
 mod detach;
 mod health;
 mod http;
@@ -21,15 +22,19 @@ mod notify;
 mod dashboard;
 pub mod parts;
 mod secrets;
+mod servers;
 mod standalone_server;
 mod status;
 mod tool_summary;
+mod toolsets;
 mod trim_memory;
 
+pub use declared::{declared, enabled, faults, tool_names};
 pub use http::HttpError;
 pub use lifecycle::{Options, ServeError, serve};
-pub use parts::{ChoiceError, declared, enabled, faults, health, missing_variables, sections, tool_names};
+pub use parts::{health, missing_variables, sections};
 pub use process::{capture, guardian};
 pub use secrets::{SecretError, http_token};
 pub use standalone_server::{StandaloneError, standalone};
 pub use status::Status;
+pub use toolsets::ChoiceError;

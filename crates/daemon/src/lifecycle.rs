@@ -26,7 +26,8 @@ use crate::daemon::Daemon;
 use crate::dashboard::Latest;
 use crate::http::{Http, HttpError};
 use crate::journal::Journal;
-use crate::parts::{ChoiceError, Parts, suggestion};
+use crate::servers::Parts;
+use crate::toolsets::{ChoiceError, suggestion};
 use crate::{detach, listener, log, parts};
 
 /// The time to wait for another daemon that is starting or stopping.

@@ -7,8 +7,9 @@ use mcp::server::ConnectionOptions;
 use project::{Caller, Config, ConfigError, Hello, PathError, Project};
 
 use crate::journal::Journal;
-use crate::parts::{ChoiceError, Parts};
-use crate::{clients, lifecycle, log, parts};
+use crate::servers::Parts;
+use crate::toolsets::ChoiceError;
+use crate::{clients, lifecycle, log};
 
 /// Reasons why a standalone server failed.
 #[derive(Debug, thiserror::Error)]
@@ -28,7 +29,7 @@ pub fn standalone(project: &Project, hello: &Hello) -> Result<(), StandaloneErro
     // This comes first: from here on only protocol messages reach the agent.
     let stdio = mcp::transport::stdio::take().map_err(StandaloneError::Stdio)?;
     log::start_on_stderr();
-    let config = Config::load(project, &parts::sections())?;
+    let config = Config::load(project, &crate::parts::sections())?;
     let runtime = lifecycle::runtime().map_err(StandaloneError::Stdio)?;
     let served = runtime.block_on(async {
         let parts = Parts::new(project, &config, &Journal::in_memory(), None)?;

@@ -8,7 +8,8 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use crate::daemon::Daemon;
-use crate::parts::{self, Toolset};
+use crate::parts;
+use crate::toolsets::Toolset;
 
 /// A snapshot of a daemon.
 #[derive(Debug, Clone, Serialize)]

@@ -87,8 +87,7 @@ fn repeat_of(declared: tool::Repeat) -> Option<Repeat> {
 /// Hashes everything about a tool that a client receives.
 fn hash(declaration: &Declaration, hasher: &mut DefaultHasher) {
     let Declaration { name, title, description, input_schema, output_schema, effect, icons, meta, .. } = declaration;
-    let schemas = (input_schema.to_string(), output_schema.as_ref().map(ToString::to_string));
-    (name, title, description, schemas, format!("{effect:?}{icons:?}{meta:?}")).hash(hasher);
+    (name, title, description, input_schema, output_schema, format!("{effect:?}{icons:?}{meta:?}")).hash(hasher);
 }
 
 #[cfg(test)]

@@ -1,7 +1,8 @@
 //! The journal's records of mail.
 
-use project::journal::Event;
+use project::journal::{Entry, Event};
 use serde::Serialize;
+use serde_json::Value;
 
 /// An event of a message or an agent.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -58,3 +59,24 @@ pub enum Record {
 }
 
 impl Event for Record {}
+
+/// Describes a notable entry of the journal; `None` for others.
+pub fn describe(entry: &Entry) -> Option<String> {
+    let field = |name: &str| entry.fields.get(name).and_then(Value::as_str).unwrap_or_default();
+    Some(match entry.record.as_str() {
+        "mail_stored" => format!(
+            "{} wrote a message to {}",
+            field("from"),
+            recipients(entry.fields.get("recipients").and_then(Value::as_u64).unwrap_or_default())
+        ),
+        "mail_dead" => format!("a message to {} was never confirmed", field("agent")),
+        "mail_agent_registered" => format!("{} registered", field("agent")),
+        "mail_agent_renamed" => format!("{} is now {}", field("from"), field("to")),
+        "mail_thread_slowed" => "a conversation is slowed: two agents answer each other too fast".to_owned(),
+        _ => return None,
+    })
+}
+
+fn recipients(count: u64) -> String {
+    format!("{count} {}", if count == 1 { "recipient" } else { "recipients" })
+}

@@ -7,6 +7,7 @@
 //! - [`probe`] asks the kernel what a program is doing: waiting for input, sleeping or computing. [`activity`] detects
 //!   activity in a session that should be idle.
 //! - [`subreaper`] adopts and reaps what escaped; [`records`] cleans up after an earlier daemon that crashed.
+//! - [`programs`] finds programs on a search path, outside of a worktree.
 //! - [`sandbox`] keeps a program and its descendants from writing elsewhere.
 //! - [`output`] keeps everything a program printed, by absolute offset, within fixed bounds.
 //!
@@ -35,6 +36,7 @@ pub mod allocator;
 pub mod limits;
 pub mod output;
 pub mod probe;
+pub mod programs;
 pub mod sandbox;
 
 pub use answer::{Answer, AnswerError, Bounds};

@@ -2,7 +2,7 @@
 //!
 //! Prints the result. Each family of rules returns a list of complaints: [`edges`] (crate dependencies), [`sources`]
 //! (headers, length, forbidden calls and names), [`modules`] (undeclared files), [`circles`] (module cycles), [`parts`]
-//! (where parts are named), [`map`] (paths in ARCHITECTURE.md).
+//! (where parts are named), [`map`] (paths in ARCHITECTURE.md), [`sizes`] (lines of folders).
 
 mod circles;
 mod edges;
@@ -11,6 +11,7 @@ mod map;
 mod modules;
 mod parts;
 mod prose;
+mod sizes;
 mod sources;
 
 use std::path::{Path, PathBuf};
@@ -59,14 +60,17 @@ fn check_tree(root: &Path) -> Result<Vec<String>> {
     let files = rust_files(root)?;
     let mut uses = circles::Uses::default();
     let mut language = language::Language::default();
+    let mut sizes = sizes::Sizes::default();
     for file in &files {
         let text = std::fs::read_to_string(root.join(file)).with_context(|| format!("could not read {file:?}"))?;
         complaints.extend(sources::check(file, &text));
         complaints.extend(parts::check(file, &text));
         uses.add(file, &text);
         language.add(file, &text);
+        sizes.add(file, &text);
     }
     complaints.extend(uses.check());
+    complaints.extend(sizes.check());
     complaints.extend(modules::check(root, &files)?);
     complaints.extend(map::check(root)?);
     complaints.extend(language.check());

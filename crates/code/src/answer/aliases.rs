@@ -5,11 +5,12 @@ use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 
+use syntax::{Class, DEFAULT, Language, SCRIPTS, family, is_word, last_word, names_module, occurrences};
+
 use super::{
     Alias, Candidates, LineOptions, MAX_ALIASES, MAX_RENAMES, Reader, Site, broken, has, module_name, unparsed,
 };
 use crate::search::{Hit, Scope, SearchResult, Skipped, Why, search, search_by};
-use crate::syntax::{Class, DEFAULT, Language, SCRIPTS, family, is_word, last_word, names_module, occurrences};
 
 /// Searches for the aliases that imports and re-exports give.
 pub(super) fn follow(scope: &Scope, found: &mut Candidates, mut aliases: VecDeque<Alias>, shown: LineOptions) {
@@ -17,29 +18,26 @@ pub(super) fn follow(scope: &Scope, found: &mut Candidates, mut aliases: VecDequ
     let mut cache: BTreeMap<String, SearchResult> = BTreeMap::new();
     let families: BTreeSet<&str> = found.definitions.iter().map(|one| family(one.language)).collect();
     while let Some(alias) = aliases.pop_front() {
-        let is_other = |language| !families.is_empty() && !families.contains(family(language));
-        if Language::by_name(&alias.path).is_some_and(is_other) {
-            continue;
-        }
-        if !seen.insert((alias.name.clone(), alias.path.clone())) || seen.len() > MAX_ALIASES {
+        // Other languages do not use names from this import.
+        let of = Language::by_name(&alias.path).map(family);
+        let is_other = of.is_some_and(|of| !families.is_empty() && !families.contains(of));
+        if is_other || !seen.insert((alias.name.clone(), alias.path.clone())) || seen.len() > MAX_ALIASES {
             continue;
         }
         if alias.name != DEFAULT {
             found.names.insert(alias.name.clone());
         }
-        let is_script = Language::by_name(&alias.path).is_some_and(|language| family(language) == SCRIPTS);
+        let is_script = of == Some(SCRIPTS);
         // `lib.js` and `main.js` name their module, unlike `lib.rs` and `main.rs`.
         let module = module_name(&alias.path).or_else(|| is_script.then(|| module_stem(&alias.path).to_owned()));
         // An index file may also be imported by its own name.
-        let is_index = alias.path.file_stem().is_some_and(|stem| stem == "index");
+        let is_index = module_stem(&alias.path) == "index";
         if alias.name == DEFAULT {
             aliases.extend(module.map(|module| add_importers(scope, found, &alias, &module)).unwrap_or_default());
             continue;
         }
         let searched = cache.entry(alias.name.clone()).or_insert_with(|| search(scope, &alias.name));
         let mut reader = Reader::new(&found.question, shown);
-        // Other languages do not use names from this import.
-        let of = Language::by_name(&alias.path).map(family);
         for hit in searched.hits.iter().filter(|hit| of.is_none_or(|of| of == family(hit.language))) {
             let is_its_own = *hit.path == *alias.path;
             let names_module =
@@ -62,12 +60,7 @@ pub(super) fn follow(scope: &Scope, found: &mut Candidates, mut aliases: VecDequ
         // Another file has this name only if it can import it from here.
         let may_use = |one: &&Skipped| alias.is_open || *one.path == *alias.path;
         found.leave_out(searched.skipped.iter().filter(may_use), &families);
-        let is_known = |site: &Site| {
-            found
-                .sites
-                .iter()
-                .any(|other| other.path == site.path && other.line == site.line && other.column == site.column)
-        };
+        let is_known = |site: &Site| found.sites.iter().any(|other| (&other.path, other.at) == (&site.path, site.at));
         // The import that gives this name is already a site of the original name.
         let gives = |site: &Site| {
             *site.path == *alias.path
@@ -148,13 +141,12 @@ fn add_importers(scope: &Scope, found: &mut Candidates, alias: &Alias, module: &
         let mut nameless = sources.iter().filter(|of| takes_default(of)).count();
         for of in &sources {
             match binding(&hit.text, of) {
-                Binding::None => {}
-                Binding::Nameless => nameless += 1,
                 Binding::Name { name, is_open } if name != found.question.name && alias.depth < MAX_RENAMES => {
                     // The import statement does not contain the alias itself, so the alias has its own site.
                     aliases.push(Alias { name, path: path.clone(), line: 0, is_open, depth: alias.depth + 1 });
                 }
-                Binding::Name { .. } => {}
+                Binding::Nameless => nameless += 1,
+                Binding::Name { .. } | Binding::None => {}
             }
         }
         if nameless > 0 {

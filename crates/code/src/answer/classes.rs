@@ -5,10 +5,11 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
 
-use super::{Candidates, Site, Texts, concerns};
+use syntax::{C_AND_CPP, Class, Kind, Language, family, has_bound_methods, is_word, last_word};
+
+use super::{Candidates, Site, Texts, concerns, files_of};
 use crate::definition::Definition;
 use crate::search::{Skipped, Why};
-use crate::syntax::{C_AND_CPP, Class, Kind, Language, family, has_bound_methods, is_word, last_word};
 
 /// Corrects the classes of sites: calling a class constructs it, and reading a function is not a field access.
 pub(super) fn reclassify(found: &mut Candidates) {
@@ -138,14 +139,7 @@ fn by_cgo(found: &Candidates) -> Vec<Skipped> {
         let before = found.text_before(&site.path, site.at);
         site.language == Language::Go && before.strip_suffix(b"C.").is_some_and(|before| last_word(before).is_empty())
     };
-    let mut all: Vec<Skipped> = Vec::new();
-    for site in found.sites.iter().filter(is_of_c) {
-        match all.iter_mut().find(|one| *one.path == *site.path) {
-            Some(one) => one.mentions += 1,
-            None => all.push(Skipped::new(site.path.to_path_buf(), Why::ByCgo, 1)),
-        }
-    }
-    all
+    files_of(found.sites.iter().filter(is_of_c), Why::ByCgo)
 }
 
 /// Marks sites that may mean a local binding before them in the same declaration. The sites must be sorted by place. Scopes

@@ -2,11 +2,12 @@
 
 use std::path::Path;
 
-use super::{Candidates, LineOptions, Reader, choose, macro_defined_files, mentions, read_all};
+use syntax::{C_AND_CPP, Language, family};
+
+use super::{Candidates, LineOptions, Reader, choose, mentions, read_all};
 use crate::definition::{Definition, chosen};
 use crate::question::Question;
 use crate::search::{NoAnswer, Scope, SearchResult};
-use crate::syntax::{C_AND_CPP, Language, family};
 
 /// Finds the definitions of a name.
 pub(crate) fn define(scope: &Scope, asked: &str) -> Result<Candidates, NoAnswer> {
@@ -21,7 +22,7 @@ pub(crate) fn define(scope: &Scope, asked: &str) -> Result<Candidates, NoAnswer>
             return Ok(found);
         }
     }
-    define_in(&Scope { below: scope.root.clone(), ..scope.clone() }, scope, question)
+    define_in(&scope.whole(), scope, question)
 }
 
 /// Finds the definitions in the scope that are meant, and searches another scope for them.
@@ -30,12 +31,11 @@ fn define_in(searched: &Scope, scope: &Scope, question: Question) -> Result<Cand
     let (reader, SearchResult { files, hits, skipped }) =
         read_all(searched, &question, shown, scope.below == scope.root)?;
     let Reader { mut definitions, sites, .. } = reader;
-    let mentions = mentions(&hits, &sites);
     if scope.below != scope.root {
-        let below = scope.below.strip_prefix(&scope.root).unwrap_or(&scope.below);
+        let below = scope.relative(&scope.below);
         let is_below = |definition: &Definition| definition.path.starts_with(below);
         if !definitions.iter().any(is_below) && !definitions.is_empty() {
-            let others = chosen(&question, definitions, scope, mentions, false, &skipped)?;
+            let others = chosen(&question, definitions, scope, mentions(&hits, &sites), false, &skipped)?;
             let places: Vec<String> = others.iter().map(Definition::describe).collect();
             return Err(NoAnswer(format!(
                 "`{}` is not defined in {}, but there is {}: leave out `path`",
@@ -46,7 +46,6 @@ fn define_in(searched: &Scope, scope: &Scope, question: Question) -> Result<Cand
         }
         definitions.retain(is_below);
     }
-    let (definitions, skipped) =
-        choose(&question, definitions, scope, mentions, false, skipped, macro_defined_files(&hits, &sites))?;
+    let (definitions, skipped) = choose(&question, definitions, scope, (&hits, &sites), false, skipped)?;
     Ok(Candidates { definitions, sites, files, skipped, question, ..Candidates::default() })
 }

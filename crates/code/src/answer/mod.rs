@@ -13,20 +13,20 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
 use classes::{corrected_class, leave_out_other_languages, mark_locals, reclassify};
+use syntax::{Class, Container, Kind, Language, Occurrence, Parsed, Tokens, family, occurrences};
 
 pub(crate) use define::define;
 pub(crate) use parallel_parse::in_turns;
 
 use crate::definition::{
-    Definition, MAX_LISTED, Mentions, chosen, definition, functions, is_clause, separator, tell_functions, too_many,
-    undefined,
+    Definition, MAX_LISTED, Mentions, add_definition, chosen, definition, functions, separator, tell_functions,
+    too_many, undefined,
 };
 use crate::judgement::{Unnamed, Verdict};
 use crate::line_column::Lines;
 use crate::question::Question;
 use crate::rule::Rule;
 use crate::search::{Hit, NoAnswer, Scope, SearchResult, Skipped, Why, search};
-use crate::syntax::{Class, Container, Kind, Language, Occurrence, Parsed, Tokens, family, implemented, occurrences};
 use crate::test_detection::{is_test, is_test_file};
 use crate::unsearched_files::languages_of;
 
@@ -47,10 +47,7 @@ pub(crate) struct Site {
     pub is_qualified: bool,
     /// True if a preceding local binding in the same declaration may shadow the name.
     pub may_be_local: bool,
-    /// The macro tokens that contain the site.
     pub tokens: Option<Tokens>,
-    /// The type of the `impl` that contains the site, in Rust.
-    pub self_type: Option<String>,
     pub is_broken: bool,
     /// True if it embeds a field in Go, which takes this name.
     pub embeds: bool,
@@ -96,7 +93,6 @@ impl Site {
             is_qualified: one.is_qualified,
             may_be_local: false,
             tokens: one.tokens,
-            self_type: implemented(&one.enclosing),
             is_broken: one.is_broken,
             embeds: one.embeds(),
             in_interface: one.enclosing.last().is_some_and(|place| place.kind == Kind::Interface),
@@ -129,7 +125,6 @@ pub(crate) struct Candidates {
     pub names: BTreeSet<String>,
     /// Files that import a module whose default export is one of the definitions.
     pub importers: BTreeSet<Arc<Path>>,
-    /// The texts of the files with definitions or sites.
     pub texts: Texts,
 }
 
@@ -196,24 +191,15 @@ pub(crate) fn find(scope: &Scope, asked: &str, shown: LineOptions, in_file: bool
     let traits = definitions.iter().filter_map(declared_in).collect();
     let text = |site: &Site| hits.iter().find(|hit| *hit.path == *site.path).and_then(|hit| hit.text.get(..site.at));
     let is_behind = sites.iter().any(|site| question.count_qualifiers(text(site).unwrap_or_default()) > 0);
-    let (definitions, skipped) = choose(
-        &question,
-        definitions,
-        scope,
-        mentions(&hits, &sites),
-        is_behind,
-        skipped,
-        macro_defined_files(&hits, &sites),
-    )?;
+    let (definitions, skipped) = choose(&question, definitions, scope, (&hits, &sites), is_behind, skipped)?;
     let texts = hits.into_iter().map(|hit| (hit.path.into(), hit.text.into())).collect();
-    let question = question.clone();
     let mut found = Candidates { question, definitions, sites, files, skipped, traits, texts, ..Candidates::default() };
     leave_out_other_languages(&mut found);
     if Rule::OtherNames.is_on() {
         aliases::follow(&whole, &mut found, aliases, shown);
     }
     if scope.below != scope.root {
-        let below = scope.below.strip_prefix(&scope.root).unwrap_or(&scope.below);
+        let below = scope.relative(&scope.below);
         found.sites.retain(|site| site.path.starts_with(below));
     }
     if Rule::Reclassify.is_on() {
@@ -306,11 +292,12 @@ fn choose(
     question: &Question,
     all: Vec<Definition>,
     scope: &Scope,
-    mentions: Mentions,
+    (hits, sites): (&[Hit], &[Site]),
     is_behind: bool,
     mut skipped: Vec<Skipped>,
-    made: Vec<Skipped>,
 ) -> Result<(Vec<Definition>, Vec<Skipped>), NoAnswer> {
+    let made = macro_defined_files(hits, sites);
+    let mentions = mentions(hits, sites);
     let definitions = chosen(question, all, scope, mentions, is_behind, &[&skipped[..], &made].concat())?;
     if definitions.is_empty() && !is_behind {
         skipped.extend(made);
@@ -327,14 +314,14 @@ fn macro_defined_files(hits: &[Hit], sites: &[Site]) -> Vec<Skipped> {
         let hit = hits.iter().find(|hit| is_in_macro && *hit.path == *site.path);
         hit.and_then(|hit| hit.text.get(..site.at)).is_some_and(|before| before.trim_ascii_end().ends_with(b"fn"))
     };
-    let mut made: Vec<Skipped> = Vec::new();
-    for site in sites.iter().filter(is_made) {
-        match made.iter_mut().find(|one| *one.path == *site.path) {
-            Some(one) => one.mentions += 1,
-            None => made.push(Skipped::new(site.path.to_path_buf(), Why::Makes, 1)),
-        }
-    }
-    made
+    files_of(sites.iter().filter(is_made), Why::Makes)
+}
+
+/// Returns an entry for each file with some sites.
+fn files_of<'a>(sites: impl Iterator<Item = &'a Site>, why: Why) -> Vec<Skipped> {
+    let mut counts: BTreeMap<&Path, usize> = BTreeMap::new();
+    sites.for_each(|site| *counts.entry(&*site.path).or_default() += 1);
+    counts.into_iter().map(|(path, count)| Skipped::new(path.to_path_buf(), why, count)).collect()
 }
 
 fn mentions(hits: &[Hit], sites: &[Site]) -> Mentions {
@@ -379,19 +366,7 @@ impl<'a> Reader<'a> {
             }
             if let (Some(declares), None) = (&one.declares, alias) {
                 let definition = definition(hit, &path, &lines, one, declares, name);
-                if !is_clause(self.definitions.last(), &definition) {
-                    self.definitions.push(definition);
-                } else if let Some(last) = self.definitions.last_mut() {
-                    if last.is_signature {
-                        // The other names of a shared signature may have clauses in between.
-                        let between = hit.text.get(last.bytes.end..definition.bytes.start).unwrap_or_default();
-                        let is_near = between.trim_ascii().is_empty() || between.trim_ascii().starts_with(b"--");
-                        let start = if is_near { last.bytes.start } else { definition.bytes.start };
-                        *last = Definition { bytes: start..definition.bytes.end, ..definition };
-                    } else {
-                        last.bytes.end = definition.bytes.end
-                    }
-                }
+                add_definition(&mut self.definitions, definition, &hit.text);
             }
             let is_shown = self.shown.most > 0 && number < self.shown.most.saturating_mul(4).max(MIN_LINES);
             let around = is_shown.then_some(self.shown.context_lines);

@@ -3,10 +3,10 @@
 use std::panic::resume_unwind;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use crate::search::Hit;
-use crate::syntax::without_cache;
+use syntax::without_cache;
 
-/// The maximum number of parser threads.
+use crate::search::Hit;
+
 const MOST_THREADS: usize = 4;
 /// Up to this many files, the parse trees are cached for the next step.
 const FEW: usize = 8;

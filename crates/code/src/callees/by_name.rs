@@ -6,12 +6,12 @@ use std::path::Path;
 use std::sync::Arc;
 
 use parking_lot::Mutex;
+use syntax::{C_AND_CPP, Kind, Language, SCRIPTS, bare_name, family, is_word, parsed_at, word_ranges};
 
 use super::CallForm;
-use crate::definition::{Definition, definition, functions};
+use crate::definition::{Definition, add_definition, definition, functions};
 use crate::line_column::Lines;
 use crate::search::{Hit, Scope, Skipped, search_by};
-use crate::syntax::{C_AND_CPP, Kind, Language, SCRIPTS, bare_name, family, is_word, parsed_at, word_ranges};
 
 /// The definitions that a walk has looked up, by name. A file that changes during the walk is not read again.
 #[derive(Debug, Clone, Default)]
@@ -22,18 +22,16 @@ impl KnownDefinitions {
     pub(crate) fn declared(
         &self,
         scope: &Scope,
-        names: &HashSet<&[u8]>,
+        names: &HashSet<&str>,
     ) -> (BTreeMap<String, Vec<Definition>>, usize, Vec<Skipped>) {
         let mut known = self.0.lock();
-        let text = |name: &[u8]| String::from_utf8_lossy(name).into_owned();
-        let new: HashSet<&[u8]> = names.iter().copied().filter(|name| !known.contains_key(&text(name))).collect();
-        let (mut all, files, skipped) =
-            if new.is_empty() { (BTreeMap::new(), 0, Vec::new()) } else { declared(scope, &new) };
+        let new: HashSet<&str> = names.iter().copied().filter(|name| !known.contains_key(*name)).collect();
+        let (mut all, files, skipped) = if new.is_empty() { Default::default() } else { declared(scope, &new) };
         // A search that was cut off is made again.
         if !scope.is_over() {
-            known.extend(new.iter().map(|name| (text(name), all.get(&text(name)).cloned().unwrap_or_default())));
+            known.extend(new.into_iter().map(|name| (name.to_owned(), all.get(name).cloned().unwrap_or_default())));
         }
-        all.extend(names.iter().filter_map(|name| Some((text(name), known.get(&text(name))?.clone()))));
+        all.extend(names.iter().filter_map(|name| Some(((*name).to_owned(), known.get(*name)?.clone()))));
         (all, files, skipped)
     }
 }
@@ -42,7 +40,6 @@ impl KnownDefinitions {
 #[derive(Debug, Default)]
 pub(super) struct ByName {
     declared: BTreeMap<String, Vec<Definition>>,
-    /// The number of searched files.
     pub files: usize,
     pub skipped: Vec<Skipped>,
 }
@@ -55,13 +52,12 @@ impl ByName {
         known: &KnownDefinitions,
         names: impl Iterator<Item = &'a CallForm>,
     ) {
-        let names: HashSet<&[u8]> = names.map(|called| called.name.as_bytes()).collect();
+        let names: HashSet<&str> = names.map(|called| called.name.as_str()).collect();
         if names.is_empty() {
             return;
         }
         let (declared, files, skipped) = known.declared(scope, &names);
-        let text = |name: &[u8]| String::from_utf8_lossy(name).into_owned();
-        self.declared.extend(names.into_iter().map(|name| (text(name), Vec::new())));
+        self.declared.extend(names.into_iter().map(|name| (name.to_owned(), Vec::new())));
         self.declared.extend(declared);
         self.files = self.files.max(files);
         self.skipped.extend(skipped);
@@ -72,8 +68,9 @@ impl ByName {
     pub(super) fn candidates(&self, called: &CallForm) -> Option<Vec<Definition>> {
         let Some(of_name) = self.declared.get(&called.name) else { return Some(Vec::new()) };
         let definitions = resolve(called, of_name);
+        let of = family(called.site.language);
         let is_function = |one: &Definition| {
-            matches!(one.kind, Kind::Function | Kind::Method | Kind::Macro) && family(one.language) == called.family
+            matches!(one.kind, Kind::Function | Kind::Method | Kind::Macro) && family(one.language) == of
         };
         // If the body binds a local of that name, only the language server can tell.
         let may_be = if called.is_bound { of_name } else { &definitions[..] };
@@ -92,17 +89,18 @@ fn resolve(called: &CallForm, all: &[Definition]) -> Vec<Definition> {
     if called.is_bound {
         return Vec::new();
     }
+    let of = family(called.site.language);
     let is_method = |one: &Definition| matches!(one.kind, Kind::Method | Kind::Field);
     let is_called = |one: &Definition| match one.kind {
         _ if called.is_type => one.kind.is_type(),
         Kind::Function | Kind::Method | Kind::Macro | Kind::Constructor => true,
-        Kind::Class | Kind::Struct => called.constructs || matches!(called.family, "Python" | SCRIPTS | C_AND_CPP),
+        Kind::Class | Kind::Struct => called.constructs || matches!(of, "Python" | SCRIPTS | C_AND_CPP),
         // A function held by a variable, or a function pointer.
         Kind::Variable | Kind::Constant | Kind::Field => !called.is_value,
         _ => false,
     };
     let mut left: Vec<Definition> =
-        all.iter().filter(|one| family(one.language) == called.family && is_called(one)).cloned().collect();
+        all.iter().filter(|one| family(one.language) == of && is_called(one)).cloned().collect();
     let inside = |one: &Definition, name: &str| one.inside.iter().any(|names| names.iter().any(|other| other == name));
     let in_file = |one: &Definition, name: &str| {
         let mut names =
@@ -110,7 +108,7 @@ fn resolve(called: &CallForm, all: &[Definition]) -> Vec<Definition> {
         names.any(|part| part == name)
     };
     let in_module = |one: &Definition, name: &str| inside(one, name) || in_file(one, name) && one.inside.is_empty();
-    let by_dot = matches!(called.family, "Python" | SCRIPTS | "Go");
+    let by_dot = matches!(of, "Python" | SCRIPTS | "Go");
     match called.before.as_deref() {
         Some("self" | "this" | "Self" | "cls") => {
             let own = |one: &Definition| called.own.iter().any(|name| inside(one, name));
@@ -125,20 +123,20 @@ fn resolve(called: &CallForm, all: &[Definition]) -> Vec<Definition> {
         Some(name) if called.is_member => {
             if left.iter().any(|one| in_module(one, name)) && by_dot {
                 left.retain(|one| in_module(one, name));
-            } else if !by_dot || !is_upper(name) && left.iter().any(is_method) && called.family != "Go" {
+            } else if !by_dot || !name.starts_with(char::is_uppercase) && left.iter().any(is_method) && of != "Go" {
                 left.retain(is_method);
             }
         }
         // `Vec::new` cannot be the `new` of another type.
-        Some(name) if !name.is_empty() && called.family != "Haskell" => left.retain(|one| in_module(one, name)),
+        Some(name) if !name.is_empty() && of != "Haskell" => left.retain(|one| in_module(one, name)),
         Some(_) => {}
         None => {
             // Without a receiver no method is meant, except in languages where methods are in scope.
-            if called.family != C_AND_CPP && called.family != "Haskell" {
+            if of != C_AND_CPP && of != "Haskell" {
                 left.retain(|one| !is_method(one));
             }
             let own: Vec<Definition> =
-                left.iter().filter(|one| (one.path == called.path) != called.is_imported).cloned().collect();
+                left.iter().filter(|one| (one.path == called.site.path) != called.is_imported).cloned().collect();
             if !own.is_empty() {
                 left = own;
             }
@@ -159,14 +157,12 @@ fn resolve(called: &CallForm, all: &[Definition]) -> Vec<Definition> {
     left
 }
 
-fn is_upper(name: &str) -> bool {
-    name.starts_with(char::is_uppercase)
-}
-
-fn declared(scope: &Scope, names: &HashSet<&[u8]>) -> (BTreeMap<String, Vec<Definition>>, usize, Vec<Skipped>) {
+fn declared(scope: &Scope, names: &HashSet<&str>) -> (BTreeMap<String, Vec<Definition>>, usize, Vec<Skipped>) {
     let places = |language: Language, text: &[u8]| -> Vec<Range<usize>> {
-        let is_wanted =
-            |place: &Range<usize>| names.contains(&text[place.clone()]) && may_declare(language, text, place.start);
+        let is_wanted = |place: &Range<usize>| {
+            let word = std::str::from_utf8(&text[place.clone()]);
+            word.is_ok_and(|word| names.contains(word)) && may_declare(language, text, place.start)
+        };
         word_ranges(language, text).into_iter().filter(is_wanted).collect()
     };
     let starts =
@@ -186,12 +182,7 @@ fn declared(scope: &Scope, names: &HashSet<&[u8]>) -> (BTreeMap<String, Vec<Defi
             let Some(declares) = &one.declares else { continue };
             let name = String::from_utf8_lossy(bare_name(&hit.text[one.bytes.clone()])).into_owned();
             let definition = definition(hit, &path, &lines, one, declares, &name);
-            let all = found.entry(name).or_default();
-            if !crate::definition::is_clause(all.last(), &definition) {
-                all.push(definition);
-            } else if let Some(last) = all.last_mut().filter(|last| last.is_signature) {
-                *last = definition;
-            }
+            add_definition(found.entry(name).or_default(), definition, &hit.text);
         }
     }
     (found, searched.files, skipped)

@@ -1,18 +1,17 @@
 //! Resolves each call of a body with a language server. Candidates found by name are narrowed to the result, or replaced by it.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use syntax::{C_AND_CPP, Kind, Language, family};
+
 use super::by_name::{ByName, KnownDefinitions};
-use super::{Bodies, CallForm, CallSite, Callee, Callees, add};
+use super::{Bodies, CallForm, Callee, Callees, add};
 use crate::answer::Texts;
 use crate::definition::{Definition, tell_functions};
 use crate::inquiry::blocking;
 use crate::judgement::{Judgement, Verdict};
 use crate::search::Scope;
-use crate::syntax::{C_AND_CPP, Kind, Language, family};
 use crate::target::Target;
 use crate::verdict::{At, Call, Meaning, Meanings, Name, meanings, recalled, remember};
 
@@ -29,20 +28,20 @@ pub(crate) async fn judge(call: &Call<'_>, bodies: Bodies, known: &KnownDefiniti
     let scope = |until| Scope { until, ..Scope::for_root(&call.scope.root, Duration::ZERO) };
     let families: BTreeSet<&'static str> = definitions.iter().map(|one| family(one.language)).collect();
     for of in families {
-        let mut here: Vec<usize> = (0..calls.len()).filter(|at| calls[*at].0.family == of).collect();
+        let mut here: Vec<usize> = (0..calls.len()).filter(|at| family(calls[*at].site.language) == of).collect();
         // A body that names nothing calls nothing.
-        let Some(file) = here.first().map(|at| calls[*at].1.path.clone()) else { continue };
+        let Some(file) = here.first().map(|at| calls[*at].site.path.clone()) else { continue };
         // The kind of a function in C++ depends on all its declarations, so there the names are searched in any case.
         let is_ready = of != C_AND_CPP && call.pool.is_ready(call.cx, of, &file).await;
         if !is_ready {
-            blocking(|| by_name.search(&scope(call.scope.until), known, here.iter().map(|at| &calls[*at].0)));
-            here.retain(|at| by_name.candidates(&calls[*at].0).is_some());
+            blocking(|| by_name.search(&scope(call.scope.until), known, here.iter().map(|at| &calls[*at])));
+            here.retain(|at| by_name.candidates(&calls[*at]).is_some());
         }
         // If there are too many, those that may be no calls remain open.
-        here.sort_by_key(|at| calls[*at].0.is_value);
+        here.sort_by_key(|at| calls[*at].is_value);
         let name = |at: &usize| {
-            let (called, site) = &calls[*at];
-            Name { path: site.path.clone(), at: site.at, word: called.name.clone() }
+            let CallForm { name, site, .. } = &calls[*at];
+            Name { path: site.path.clone(), at: site.at, word: name.clone() }
         };
         let names: Vec<Name> = here.iter().map(name).collect();
         if names.is_empty() {
@@ -52,9 +51,9 @@ pub(crate) async fn judge(call: &Call<'_>, bodies: Bodies, known: &KnownDefiniti
         texts.extend(more);
         if is_ready {
             let open = here.iter().zip(&meanings).map(|(at, meaning)| (&calls[*at], meaning));
-            let open = open.filter(|((called, site), meaning)| needs_candidates(called, site.language, meaning));
+            let open = open.filter(|(called, meaning)| needs_candidates(called, meaning));
             let until = call.scope.until.min(call.until.max(Instant::now() + OVERTIME));
-            blocking(|| by_name.search(&scope(until), known, open.map(|((called, _), _)| called)));
+            blocking(|| by_name.search(&scope(until), known, open.map(|(called, _)| called)));
         }
         meant.extend(here.into_iter().zip(meanings));
     }
@@ -62,7 +61,7 @@ pub(crate) async fn judge(call: &Call<'_>, bodies: Bodies, known: &KnownDefiniti
     let mut callees: Vec<Callee> = Vec::new();
     // The judgements to store: a definition of the project, and a site that resolves to it.
     let mut judgements: Vec<(At, At)> = Vec::new();
-    for (at, (called, site)) in calls.into_iter().enumerate() {
+    for (at, called) in calls.into_iter().enumerate() {
         let Some(meaning) = meant.get(&at) else { continue };
         let candidates = by_name.candidates(&called);
         let is_dropped = candidates.is_none();
@@ -74,27 +73,20 @@ pub(crate) async fn judge(call: &Call<'_>, bodies: Bodies, known: &KnownDefiniti
             is_local: called.is_bound,
             made_at: None,
             verdict: Verdict::Confirmed,
-            sites: vec![site],
+            sites: vec![called.site],
         };
-        let language = callee.sites[0].language;
         let one = match meaning {
             Meaning::Undecided(_) if is_dropped => None,
             // Not yet resolved, and the body binds a local of that name: most likely the local is meant.
             Meaning::Undecided(code) if callee.is_value && callee.is_local && !code.is_judged() => None,
             Meaning::Undecided(code) => Some(Callee { verdict: Verdict::Undecided(*code), ..callee }),
-            meaning => match resolve(&callee, meaning.targets(), language) {
-                Resolution::Callee { definitions, is_local, made_at } => {
-                    if let [one] = &definitions[..] {
-                        let site = &callee.sites[0];
-                        judgements.push(((one.path.clone(), one.at), (site.path.clone(), site.at)));
-                    }
-                    let name = definitions.first().map_or_else(|| callee.name.clone(), |one| last_name(one, &callee));
-                    Some(Callee { name, definitions, is_local, made_at, ..callee })
-                }
-                Resolution::NoCall => None,
-            },
+            meaning => resolve(&callee, meaning.targets()),
         };
         if let Some(mut one) = one {
+            if let (Verdict::Confirmed, [definition]) = (one.verdict, &one.definitions[..]) {
+                let site = &one.sites[0];
+                judgements.push(((definition.path.clone(), definition.at), (site.path.clone(), site.at)));
+            }
             tell_functions(&mut one.definitions, &functions);
             add(&mut callees, one);
         }
@@ -110,31 +102,22 @@ pub(crate) async fn judge(call: &Call<'_>, bodies: Bodies, known: &KnownDefiniti
 const OVERTIME: Duration = Duration::from_millis(200);
 
 /// True if the answer of the server leaves open which definition is meant.
-fn needs_candidates(called: &CallForm, language: Language, meaning: &Meaning) -> bool {
+fn needs_candidates(called: &CallForm, meaning: &Meaning) -> bool {
     match meaning {
         Meaning::Undecided(code) => code.is_judged() || !(called.is_value && called.is_bound),
         Meaning::Is(targets) => {
             let declared = targets.iter().filter_map(|target| target.declares.as_ref());
             let labels: BTreeSet<_> = declared.clone().map(|one| (&one.path, &one.label)).collect();
             // An embedded field of Go has the name of its type.
-            labels.len() > 1 || language == Language::Go && declared.clone().any(|one| one.kind.is_type())
+            labels.len() > 1 || called.site.language == Language::Go && declared.clone().any(|one| one.kind.is_type())
         }
         Meaning::External => false,
     }
 }
 
-/// Meaning of a site.
-enum Resolution {
-    Callee {
-        definitions: Vec<Definition>,
-        is_local: bool,
-        made_at: Option<(Arc<Path>, usize, Kind)>,
-    },
-    /// Constructs data, or passes on a value that is not a function of the project.
-    NoCall,
-}
-
-fn resolve(callee: &Callee, targets: &[Target], language: Language) -> Resolution {
+/// Returns the callee that the server gives. `None` if it constructs data, or passes on a value that is not a function of
+/// the project.
+fn resolve(callee: &Callee, targets: &[Target]) -> Option<Callee> {
     let mut declared: Vec<Definition> = targets.iter().filter_map(|target| target.declares.clone()).collect();
     let is_candidate =
         |one: &Definition| callee.definitions.iter().any(|known| (&known.path, known.at) == (&one.path, one.at));
@@ -151,29 +134,28 @@ fn resolve(callee: &Callee, targets: &[Target], language: Language) -> Resolutio
     });
     let is_function =
         |one: &Definition| !one.is_outside() && matches!(one.kind, Kind::Function | Kind::Method | Kind::Macro);
-    let makes_data = matches!(language, Language::Rust | Language::Haskell | Language::Go | Language::C);
+    // An embedded field of Go has the name of its type.
+    let is_field = |one: &Definition| one.kind == Kind::Field;
+    let makes_data =
+        matches!(callee.sites[0].language, Language::Rust | Language::Haskell | Language::Go | Language::C)
+            && !callee.is_type
+            && !callee.definitions.iter().any(is_field);
     let is_data = |one: &Definition| one.kind == Kind::Constructor || one.kind.is_type();
-    match (&declared[..], targets.iter().any(|target| target.is_bound)) {
-        ([], true) if callee.is_value => Resolution::NoCall,
-        ([], true) => Resolution::Callee { definitions: Vec::new(), is_local: true, made_at: None },
+    let is_bound = targets.iter().any(|target| target.is_bound);
+    let is_no_call = match &declared[..] {
         // A local variable, or a function that a macro defines.
-        ([], false) if callee.is_value && !targets.iter().any(|one| one.stands == Kind::Macro) => Resolution::NoCall,
-        ([], false) => {
-            let made_at = targets.first().map(|target| (target.path.clone(), target.line, target.stands));
-            Resolution::Callee { definitions: Vec::new(), is_local: false, made_at }
-        }
-        // An embedded field of Go has the name of its type.
-        (all, _)
-            if makes_data
-                && !callee.is_type
-                && all.iter().all(is_data)
-                && !callee.definitions.iter().any(|one| one.kind == Kind::Field) =>
-        {
-            Resolution::NoCall
-        }
-        (all, _) if callee.is_value && !all.iter().any(is_function) => Resolution::NoCall,
-        _ => Resolution::Callee { definitions: declared, is_local: false, made_at: None },
+        [] => callee.is_value && (is_bound || !targets.iter().any(|one| one.stands == Kind::Macro)),
+        all if makes_data && all.iter().all(is_data) => true,
+        all => callee.is_value && !all.iter().any(is_function),
+    };
+    if is_no_call {
+        return None;
     }
+    let is_local = declared.is_empty() && is_bound;
+    let made_at = targets.first().filter(|_| declared.is_empty() && !is_bound);
+    let made_at = made_at.map(|target| (target.path.clone(), target.line, target.stands));
+    let name = declared.first().map_or_else(|| callee.name.clone(), |one| last_name(one, callee));
+    Some(Callee { name, definitions: declared, is_local, made_at, ..callee.clone() })
 }
 
 /// Returns the name of a definition, which an import may have renamed.
@@ -182,10 +164,6 @@ fn last_name(definition: &Definition, callee: &Callee) -> String {
         Some(name) if !name.is_empty() => name.to_owned(),
         _ => callee.name.clone(),
     }
-}
-
-fn with_single_site(callee: &Callee, site: CallSite) -> Callee {
-    Callee { made_at: None, sites: vec![site], ..callee.clone() }
 }
 
 /// Adds calls that were confirmed earlier and cannot be verified now.
@@ -201,18 +179,13 @@ async fn recall(call: &Call<'_>, callees: &mut Vec<Callee>, texts: &Texts) {
         let sites: Vec<_> = callee.sites.iter().map(|site| (site.path.clone(), site.at)).collect();
         let meant = recalled(call, definitions, &sites, texts).await;
         for (site, meant) in callee.sites.iter().zip(meant) {
-            let one = with_single_site(&callee, site.clone());
-            add(
-                &mut all,
-                match meant {
-                    Some(number) => Callee {
-                        definitions: vec![callee.definitions[number].clone()],
-                        verdict: Verdict::Earlier,
-                        ..one
-                    },
-                    None => one,
-                },
-            );
+            let one = Callee { made_at: None, sites: vec![site.clone()], ..callee.clone() };
+            let earlier = meant.map(|number| Callee {
+                definitions: vec![callee.definitions[number].clone()],
+                verdict: Verdict::Earlier,
+                ..one.clone()
+            });
+            add(&mut all, earlier.unwrap_or(one));
         }
     }
     *callees = all;

@@ -12,15 +12,17 @@ use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 
+use syntax::{
+    Class, Declaration, Kind, Language, Occurrence, bare_name, declarations, has_bound_methods, is_word, last_word,
+    occurrences_within,
+};
+
 use crate::answer::{Texts, define};
 use crate::definition::Definition;
 use crate::judgement::Verdict;
 use crate::line_column::Lines;
+use crate::name_at_position::flattened;
 use crate::search::{NoAnswer, Scope, Skipped, Why, read};
-use crate::syntax::{
-    Class, Declaration, Kind, Language, Occurrence, bare_name, declarations, family, has_bound_methods, is_word,
-    last_word, occurrences_within,
-};
 
 pub use by_name::KnownDefinitions;
 pub(crate) use call_resolution::judge;
@@ -31,7 +33,6 @@ pub(crate) struct CallSite {
     pub language: Language,
     pub line: usize,
     pub column: usize,
-    /// Offset in the text of its file.
     pub at: usize,
 }
 
@@ -48,7 +49,6 @@ pub(crate) struct Callee {
     pub is_local: bool,
     /// The location given by the language server if no declaration is there, and its kind: a module, or a macro that generates it.
     pub made_at: Option<(Arc<Path>, usize, Kind)>,
-    /// Verdict, the same for all sites.
     pub verdict: Verdict,
     pub sites: Vec<CallSite>,
 }
@@ -79,9 +79,8 @@ impl Callee {
 pub(crate) struct Bodies {
     pub definitions: Vec<Definition>,
     /// In the order of the text.
-    calls: Vec<(CallForm, CallSite)>,
+    calls: Vec<CallForm>,
     pub skipped: Vec<Skipped>,
-    /// Texts of the files that contain the bodies.
     pub texts: Texts,
 }
 
@@ -91,19 +90,16 @@ pub(crate) struct Callees {
     pub definitions: Vec<Definition>,
     /// In the order of the first calls.
     pub callees: Vec<Callee>,
-    /// The number of searched files.
     pub files: usize,
     pub skipped: Vec<Skipped>,
-    /// Texts of the files that contain the bodies.
     pub texts: Texts,
 }
 
 /// The syntax of a called name that distinguishes definitions.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug)]
 struct CallForm {
     name: String,
-    family: &'static str,
-    path: Arc<Path>,
+    site: CallSite,
     /// Qualifier: a module, a type, `self`.
     before: Option<String>,
     is_member: bool,
@@ -138,7 +134,7 @@ pub(crate) fn bodies(scope: &Scope, asked: &str, wanted: BodyNames) -> Result<Bo
     }
     // Only the bodies matter here.
     let mut skipped: Vec<Skipped> = found.skipped.into_iter().filter(|one| one.why != Why::Broken).collect();
-    let mut called: Vec<(CallForm, CallSite)> = Vec::new();
+    let mut called: Vec<CallForm> = Vec::new();
     let mut texts = Texts::new();
     for body in &found.definitions {
         let Ok(text) = read(&scope.root.join(&body.path)) else { continue };
@@ -156,9 +152,9 @@ pub(crate) fn bodies(scope: &Scope, asked: &str, wanted: BodyNames) -> Result<Bo
             BodyNames::Shape if body.kind.is_type() => methods(body, &text, scope),
             _ => Vec::new(),
         };
-        let is_inside = |site: &CallSite| methods.iter().any(|bytes| bytes.contains(&site.at));
+        let is_inside = |call: &CallForm| methods.iter().any(|bytes| bytes.contains(&call.site.at));
         let calls = calls(body, &text, &parsed.all, wanted != BodyNames::Calls);
-        called.extend(calls.into_iter().filter(|(_, site)| !is_inside(site)));
+        called.extend(calls.into_iter().filter(|call| !is_inside(call)));
         texts.insert(body.path.clone(), text.into());
     }
     Ok(Bodies { definitions: found.definitions, calls: called, skipped, texts })
@@ -166,16 +162,11 @@ pub(crate) fn bodies(scope: &Scope, asked: &str, wanted: BodyNames) -> Result<Bo
 
 /// Returns the ranges of the methods of a class, except its constructor.
 fn methods(class: &Definition, text: &[u8], scope: &Scope) -> Vec<Range<usize>> {
-    let mut open = declarations(class.language, text, scope.until).unwrap_or_default();
-    while let Some(one) = open.pop() {
-        if one.at == class.at {
-            let is_method =
-                |one: &Declaration| one.kind == Kind::Method && !matches!(&*one.name, "__init__" | "constructor");
-            return one.members.into_iter().filter(is_method).map(|one| one.bytes).collect();
-        }
-        open.extend(one.members);
-    }
-    Vec::new()
+    let all = declarations(class.language, text, scope.until).unwrap_or_default();
+    let is_method = |one: &&Declaration| one.kind == Kind::Method && !matches!(&*one.name, "__init__" | "constructor");
+    let class = flattened(&all).into_iter().find(|one| one.at == class.at);
+    let members = class.map(|one| one.members.iter()).unwrap_or_default();
+    members.filter(is_method).map(|one| one.bytes.clone()).collect()
 }
 
 /// Adds a callee, or adds its sites to an equal one.
@@ -187,7 +178,7 @@ fn add(callees: &mut Vec<Callee>, callee: Callee) {
 }
 
 /// Returns the names that a body calls or passes on, and its types if `with_types`, from all names in its file.
-fn calls(body: &Definition, text: &[u8], all: &[Occurrence], with_types: bool) -> Vec<(CallForm, CallSite)> {
+fn calls(body: &Definition, text: &[u8], all: &[Occurrence], with_types: bool) -> Vec<CallForm> {
     let lines = Lines::new(text);
     let name = |one: &Occurrence| String::from_utf8_lossy(bare_name(&text[one.bytes.clone()])).into_owned();
     let is_import = |one: &&Occurrence| matches!(one.class, Class::Import | Class::Export);
@@ -214,15 +205,16 @@ fn calls(body: &Definition, text: &[u8], all: &[Occurrence], with_types: bool) -
         }
         let name = name(one);
         let before = qualifier_before(body.language, text, one.bytes.start);
-        let is_member =
-            one.is_member || one.tokens.is_some() && before.as_deref().is_some_and(|_| is_dot(text, &one.bytes));
+        let is_after_dot = || text[..one.bytes.start].trim_ascii_end().ends_with(b".");
+        let is_member = one.is_member || one.tokens.is_some() && before.is_some() && is_after_dot();
         let is_bound = !is_member && !one.is_qualified && bound.contains(&name);
         // A name renamed by an import is looked up by its original name.
         let own_name = imported.get(name.as_str()).filter(|_| !is_bound && !is_member && before.is_none()).cloned();
-        let called = CallForm {
+        let at = one.bytes.start;
+        let (line, column) = (lines.line(at), lines.column(at));
+        found.push(CallForm {
             is_imported: own_name.is_some(),
-            family: family(body.language),
-            path: body.path.clone(),
+            site: CallSite { path: body.path.clone(), language: body.language, line, column, at },
             is_bound,
             before,
             is_member,
@@ -231,10 +223,7 @@ fn calls(body: &Definition, text: &[u8], all: &[Occurrence], with_types: bool) -
             constructs: one.class == Class::Construct,
             own: body.inside.last().cloned().unwrap_or_default(),
             name: own_name.unwrap_or(name),
-        };
-        let (line, column) = (lines.line(one.bytes.start), lines.column(one.bytes.start));
-        let at = one.bytes.start;
-        found.push((called, CallSite { path: body.path.clone(), language: body.language, line, column, at }));
+        });
     }
     found
 }
@@ -245,23 +234,21 @@ fn is_keyword(language: Language, word: &[u8]) -> bool {
         && matches!(word, b"if" | b"match" | b"while" | b"return" | b"in" | b"for" | b"fn" | b"mut")
 }
 
-fn is_dot(text: &[u8], place: &Range<usize>) -> bool {
-    text[..place.start].trim_ascii_end().ends_with(b".")
-}
-
 /// Returns the qualifier before a name: `Shape` in `Shape::area`, `self` in `self.area`, `G` in `G.area`. Empty if it
 /// is not a word.
 fn qualifier_before(language: Language, text: &[u8], start: usize) -> Option<String> {
     let before = text[..start].trim_ascii_end();
-    let rest = before
-        .strip_suffix(b"::")
-        .or_else(|| before.strip_suffix(b"?."))
-        .or_else(|| {
-            before.strip_suffix(b".").filter(|rest| {
-                language != Language::Haskell || before.len() == start && rest.last().is_some_and(|last| is_word(*last))
-            })
-        })
-        .or_else(|| before.strip_suffix(b"->").filter(|_| matches!(language, Language::C | Language::Cpp)))?;
+    let points: &[&[u8]] = match language {
+        Language::C | Language::Cpp => &[b"::", b".", b"->"],
+        _ => &[b"::", b"?.", b"."],
+    };
+    let point = points.iter().find(|point| before.ends_with(point))?;
+    let rest = &before[..before.len() - point.len()];
+    // In Haskell, a dot with a space around it is an operator.
+    let is_close = before.len() == start && rest.last().is_some_and(|last| is_word(*last));
+    if language == Language::Haskell && *point == b"." && !is_close {
+        return None;
+    }
     let rest = rest.trim_ascii_end();
     // `Vec::<u8>::new`, `Shape<T>::area`.
     let rest =

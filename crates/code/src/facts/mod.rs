@@ -1,17 +1,17 @@
 //! Facts for walks over code: the definitions of a name, their uses and matches, what a definition needs, and texts that
 //! mention a name outside of the reach of a language server.
 
-mod sites;
 mod symbols;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use lsp::server::profile::rules;
 use mcp::tool::{Context, ToolError};
 use memchr::memmem::Finder;
 use parking_lot::Mutex;
+use syntax::{Class, Kind, Language, SCRIPTS, family};
 
-use self::sites::{basis, certainty, use_site};
 use self::symbols::Declared;
 use crate::answer::{LineOptions, Site, Texts, define};
 use crate::callees::BodyNames;
@@ -22,10 +22,9 @@ use crate::inquiry::ghc;
 use crate::judgement::{Code, Verdict};
 use crate::line_column::Lines;
 use crate::search::{MAX_PARSED, read, stamp, word_starts};
-use crate::server::profile::rules;
-use crate::syntax::{Class, Kind, Language, SCRIPTS, family};
+use crate::test_detection::is_test_file;
 use crate::tools::find_callees::{BodyQuestion, judged_callees};
-use crate::tools::find_matches::{Args, judged_matches};
+use crate::tools::find_matches::{Args, JudgedMatches, judged_matches};
 use crate::tools::verified_uses::{Question, answer};
 use crate::tools::{Questions, display_path, searched};
 use crate::walk::{Entry, Files, walk};
@@ -55,7 +54,6 @@ pub struct Symbol {
     pub doc: Option<String>,
     /// The line of the name.
     pub text: String,
-    /// True for test code.
     pub in_test: bool,
     /// True for a function that a test runner calls by its name.
     pub is_test: bool,
@@ -103,7 +101,6 @@ pub enum Certainty {
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Basis {
     pub is_complete: bool,
-    /// The language servers that answered.
     pub checked_by: Vec<String>,
     pub reasons: Vec<String>,
     /// True if a retry may soon give a better answer.
@@ -140,7 +137,6 @@ pub struct MatchSite {
     pub site: UseSite,
     pub last_line: usize,
     pub effect: MatchEffect,
-    /// The reason of the effect.
     pub how: String,
 }
 
@@ -223,9 +219,6 @@ impl Questions {
     }
 
     /// Returns the innermost declarations around lines of a file. The list is empty if the file cannot be parsed.
-    ///
-    /// # Errors
-    /// If the search fails.
     pub async fn enclosing_symbols(
         &self,
         cx: &Context,
@@ -245,9 +238,6 @@ impl Questions {
 
     /// Returns the uses of a definition. Of those that are not `is_direct`, which lie beyond another use, the list of a language
     /// server is enough, if it lists all files.
-    ///
-    /// # Errors
-    /// If the definition no longer exists.
     pub async fn uses(
         &self,
         cx: &Context,
@@ -284,16 +274,13 @@ impl Questions {
                 sites.push(UseSite { in_test: site.in_test || place.in_test, ..place });
             }
             sites.sort_by(|a, b| (&a.file, a.line, a.column).cmp(&(&b.file, b.line, b.column)));
-            Ok(UseFacts { sites, basis: basis(&head) })
+            Ok(UseFacts { sites, basis: basis(head) })
         })
         .await
     }
 
     /// Returns the matches on values of a type, and what an added or removed constructor does there. `removed` is the
     /// constructor that is removed; by default, one is added.
-    ///
-    /// # Errors
-    /// If the definition is not a type with constructors.
     pub async fn matches(
         &self,
         cx: &Context,
@@ -304,33 +291,25 @@ impl Questions {
     ) -> Result<MatchFacts, ToolError> {
         let change = removed.map(|name| format!("remove:{name}"));
         let args = Arc::new(Args::for_type(symbol.question(), change, path.map(str::to_owned), wait_ms));
-        let mut judged = judged_matches(self, cx, &args).await?;
-        let head = Head::judged(judged.sites.iter().map(|site| site.verdict), &judged.said.judged);
-        let (found, language) = (std::mem::take(&mut judged.sites), symbol.language);
-        let texts = judged.into_texts();
+        let JudgedMatches { said, found, .. } = judged_matches(self, cx, &args).await?;
+        let head = Head::judged(said.sites.iter().map(|site| site.verdict), &said.judged);
+        let language = symbol.language;
         searched(self, cx, None, move |scope| {
-            let mut files = Declared::new(scope, texts);
+            let mut files = Declared::new(scope, found.texts);
             let mut sites = Vec::new();
-            for site in found.iter().filter(|site| site.verdict != Verdict::Refuted) {
+            for site in said.sites.into_iter().filter(|site| site.verdict != Verdict::Refuted) {
                 let within = files.around_line(site.path.clone(), site.line);
                 let (kind, at) = ((Class::Pattern, language), (&*site.path, site.line, site.column));
                 let place = use_site(kind, at, &site.enclosing, within, site.verdict, &site.text);
-                sites.push(MatchSite {
-                    site: place,
-                    last_line: site.last_line,
-                    effect: site.effect,
-                    how: site.how.clone(),
-                });
+                let (last_line, effect, how) = (site.last_line, site.effect, site.how);
+                sites.push(MatchSite { site: place, last_line, effect, how });
             }
-            Ok(MatchFacts { sites, basis: basis(&head) })
+            Ok(MatchFacts { sites, basis: basis(head) })
         })
         .await
     }
 
     /// Returns the definitions that earlier walks over this worktree have looked up. A changed file discards them.
-    ///
-    /// # Errors
-    /// If the worktree cannot be searched.
     pub async fn known_definitions(&self, cx: &Context) -> Result<KnownDefinitions, ToolError> {
         let state = searched(self, cx, None, |scope| Ok(stamp(scope).map(|stamp| (scope.root.clone(), stamp)))).await?;
         let mut known = self.known.lock();
@@ -343,9 +322,6 @@ impl Questions {
     /// Returns the types and functions that a definition names, the type of a method, and the methods that override a seed or a
     /// method that calls nothing. In a class that is not a seed, only names outside of its methods count. `known` keeps the
     /// definitions of names for the questions of one walk.
-    ///
-    /// # Errors
-    /// If the definition no longer exists.
     pub async fn needs(
         &self,
         cx: &Context,
@@ -392,7 +368,7 @@ impl Questions {
             let kind = NeedKind::Override(overriders.len());
             needs.extend(overriders.into_iter().take(most).map(|one| by_syntax(kind, one)));
             external.sort();
-            Ok(NeedFacts { needs, external, basis: basis(&head) })
+            Ok(NeedFacts { needs, external, basis: basis(head) })
         })
         .await
     }
@@ -407,9 +383,6 @@ impl Questions {
     }
 
     /// Returns the lines that mention a name in files that the language server of its language does not read.
-    ///
-    /// # Errors
-    /// If the search fails.
     pub async fn mentions(
         &self,
         cx: &Context,
@@ -433,7 +406,7 @@ impl Questions {
                     return;
                 }
                 let lines = Lines::new(&text);
-                let file = display_path(path.strip_prefix(&scope.root).unwrap_or(&path));
+                let file = display_path(scope.relative(&path));
                 let mut all: Vec<MentionLine> = starts
                     .into_iter()
                     .map(|start| {
@@ -452,6 +425,46 @@ impl Questions {
             Ok(found)
         })
         .await
+    }
+}
+
+/// Describes a place, given by its file, line and column.
+fn use_site(
+    (class, language): (Class, Language),
+    (path, line, column): (&Path, usize, usize),
+    enclosing: &str,
+    within: Option<Symbol>,
+    verdict: Verdict,
+    text: &str,
+) -> UseSite {
+    UseSite {
+        file: display_path(path),
+        language,
+        line,
+        column,
+        class,
+        enclosing: enclosing.to_owned(),
+        in_test: is_test_file(path) || within.as_ref().is_some_and(|one| one.in_test),
+        within,
+        certainty: certainty(verdict),
+        text: project::visible::escaped(text.trim()),
+    }
+}
+
+fn certainty(verdict: Verdict) -> Certainty {
+    match verdict {
+        Verdict::Confirmed | Verdict::Earlier => Certainty::Verified,
+        Verdict::Undecided(_) | Verdict::Refuted => Certainty::Possible,
+        Verdict::NotJudged => Certainty::Mention,
+    }
+}
+
+fn basis(head: Head) -> Basis {
+    Basis {
+        is_complete: head.is_complete,
+        checked_by: head.servers.iter().filter_map(|one| one.ready().map(str::to_owned)).collect(),
+        ask_again: head.ask_again,
+        reasons: head.with_reasons().reasons.into_iter().map(|reason| reason.text).collect(),
     }
 }
 

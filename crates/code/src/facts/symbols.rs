@@ -7,13 +7,13 @@ use std::path::Path;
 use std::sync::Arc;
 
 use memchr::memmem::find;
+use syntax::{Declaration, Kind, Language, bare_name, declarations};
 
 use super::{KnownDefinitions, Symbol};
 use crate::answer::Texts;
 use crate::definition::Definition;
 use crate::line_column::Lines;
 use crate::search::{Scope, read};
-use crate::syntax::{Declaration, Kind, Language, bare_name, declarations};
 use crate::test_detection::is_test_file;
 use crate::tools::display_path;
 
@@ -65,23 +65,18 @@ impl<'a> Declared<'a> {
             chain.extend(all.iter().rfind(|other| other.name == one.name));
         }
         let one = chain.last();
-        let in_test = is_test_file(&path) || chain.iter().any(|one| is_test_declaration(&file.text, one));
-        let bytes = one.map_or_else(|| definition.bytes.clone(), |one| one.bytes.clone());
-        let (signature, doc) = one.map(|one| (one.signature.clone(), one.doc.clone())).unwrap_or_default();
-        let name = last_part(&definition.label);
-        let (label, kind) = (definition.label.clone(), definition.kind);
-        let place = file.symbol_at(&path, one.map_or(definition.at, |one| one.at), &bytes);
-        let beginning_end = one.map_or(place.beginning_end, |one| file.beginning_end(one));
-        let is_test = in_test && one.is_some_and(|one| is_run_by_name(file, one));
-        Some(Symbol { label, name, kind, in_test, is_test, signature, doc, beginning_end, ..place })
+        let (at, bytes) = one.map_or((definition.at, &definition.bytes), |one| (one.at, &one.bytes));
+        let names = (definition.label.clone(), last_part(&definition.label), definition.kind);
+        let symbol = file.new_symbol(&path, &chain, at, bytes, names);
+        Some(Symbol { beginning_end: one.map_or(symbol.beginning_end, |one| file.beginning_end(one)), ..symbol })
     }
 
     /// Returns the function, type or value around an offset.
     pub(super) fn enclosing_symbol(&mut self, path: &Arc<Path>, at: usize) -> Option<Symbol> {
         let file = self.file(path)?;
-        let chain = chain(&file.all, &|one| one.bytes.contains(&at));
-        let end = chain.iter().rposition(|one| is_unit(one.kind))?;
-        let one = chain[end];
+        let mut chain = chain(&file.all, &|one| one.bytes.contains(&at));
+        chain.truncate(chain.iter().rposition(|one| is_unit(one.kind))? + 1);
+        let one = *chain.last()?;
         if let Some(known) = file.around.borrow().get(&one.at) {
             return Some(known.clone());
         }
@@ -91,13 +86,9 @@ impl<'a> Declared<'a> {
             Kind::Impl => one.within.first().unwrap_or(&one.name).clone(),
             _ => one.name.clone(),
         };
-        let labels: Vec<String> = chain[..=end].iter().map(label_of).collect();
-        let label = labels.join(separator);
-        let in_test = is_test_file(path) || chain.iter().any(|one| is_test_declaration(&file.text, one));
-        let (name, signature, doc) = (one.name.clone(), one.signature.clone(), one.doc.clone());
-        let place = file.symbol_at(path, one.at, &one.bytes);
-        let is_test = in_test && is_run_by_name(file, one);
-        let symbol = Symbol { label, name, kind: one.kind, in_test, is_test, signature, doc, ..place };
+        let labels: Vec<String> = chain.iter().map(label_of).collect();
+        let names = (labels.join(separator), one.name.clone(), one.kind);
+        let symbol = file.new_symbol(path, &chain, one.at, &one.bytes, names);
         file.around.borrow_mut().insert(one.at, symbol.clone());
         Some(symbol)
     }
@@ -131,7 +122,7 @@ impl<'a> Declared<'a> {
 
     /// Returns the definitions of a name in the language of a symbol.
     fn of_name(&self, scope: &Scope, name: &str, symbol: &Symbol, known: &KnownDefinitions) -> Vec<Definition> {
-        let (mut all, ..) = known.declared(scope, &HashSet::from([name.as_bytes()]));
+        let (mut all, ..) = known.declared(scope, &HashSet::from([name]));
         let mut all = all.remove(name).unwrap_or_default();
         let is_declaration = |file: &str| file.ends_with(".d.ts");
         all.retain(|one| {
@@ -202,25 +193,34 @@ impl Parsed {
         }
     }
 
-    /// Returns a symbol at a place, without its names.
-    fn symbol_at(&self, path: &Path, at: usize, bytes: &Range<usize>) -> Symbol {
+    /// Returns the symbol of a declaration, from the declarations around and including it, its place, its label, name and kind.
+    fn new_symbol(
+        &self,
+        path: &Path,
+        chain: &[&Declaration],
+        at: usize,
+        bytes: &Range<usize>,
+        (label, name, kind): (String, String, Kind),
+    ) -> Symbol {
+        let one = chain.last();
         let lines = Lines::new(&self.text);
-        let line = lines.line(at);
+        let (line, last) = (lines.line(at), lines.line(bytes.end.saturating_sub(1)));
+        let in_test = is_test_file(path) || chain.iter().any(|one| is_test_declaration(&self.text, one));
         Symbol {
-            label: String::new(),
-            name: String::new(),
-            kind: Kind::Unknown,
+            label,
+            name,
+            kind,
             language: self.language,
             file: display_path(path),
             line,
             column: lines.column(at),
-            lines: (lines.line(bytes.start), lines.line(bytes.end.saturating_sub(1))),
-            beginning_end: lines.line(bytes.end.saturating_sub(1)),
-            signature: String::new(),
-            doc: None,
+            lines: (lines.line(bytes.start), last),
+            beginning_end: last,
+            signature: one.map(|one| one.signature.clone()).unwrap_or_default(),
+            doc: one.and_then(|one| one.doc.clone()),
             text: project::visible::escaped(&lines.excerpt(line, None).unwrap_or_default()),
-            in_test: false,
-            is_test: false,
+            in_test,
+            is_test: in_test && one.is_some_and(|one| is_run_by_name(self, one)),
         }
     }
 }

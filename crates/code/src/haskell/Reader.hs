@@ -108,10 +108,10 @@ components directories files = do
   forM_ parsed $ \(file, generic) -> case generic of
     Nothing -> say (object [("file", text file), ("problem", text "cannot be parsed")])
     Just one -> case final satisfied one of
-      Right (description, _) -> mapM_ (say . component file description) (buildInfos description)
+      Right (description, _) -> mapM_ (say . component installed file description) (buildInfos description)
       -- Some of it may compile although a dependency is missing.
       Left _ -> case final (const True) one of
-        Right (description, _) -> mapM_ (say . component file description) (buildInfos description)
+        Right (description, _) -> mapM_ (say . component installed file description) (buildInfos description)
         Left missing -> say (object [("file", text file), ("problem", text ("needs " ++ unwords (map prettyShow missing)))])
 
 -- | The packages of a database, by the names of its files: @text-1.2.5.0.conf@.
@@ -160,8 +160,8 @@ buildInfos description =
     path = id
 #endif
 
-component :: FilePath -> PackageDescription -> Component -> Builder
-component file description one =
+component :: Map.Map String [Version] -> FilePath -> PackageDescription -> Component -> Builder
+component installed file description one =
   object
     [ ("file", text file)
     , ("package", text (prettyShow (pkgName (package description))))
@@ -173,6 +173,7 @@ component file description one =
     , ("directories", texts directories)
     , ("options", texts options)
     , ("dependencies", array (concatMap dependency (targetBuildDepends (info one))))
+    , ("installed", texts (filter (`Map.member` installed) [prettyShow name | Dependency name _ _ <- targetBuildDepends (info one)]))
     ]
   where
     flags = info one

@@ -1,37 +1,19 @@
 //! Compiles worktrees in the background, once for each state of their files.
 
 use std::collections::{BTreeMap, HashMap};
-use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
-use process::Guard;
 use tokio::sync::watch;
 use tokio::task::AbortHandle;
 
-use super::compile::{INDEX, Places, compile, register};
+use super::compile::{INDEX, Workspace};
 use super::index::Index;
-use super::reader::{Names, Reader, hash};
+use super::reader::Names;
 use super::sources::{Sources, Stamp, stamp};
-use super::toolchain::{Runner, Toolchain};
-use super::units::{Unit, Units};
-
-/// The worktree to compile, and the programs and limits to use.
-#[derive(Debug, Clone)]
-pub(crate) struct Order {
-    pub root: PathBuf,
-    /// The GHC for projects that name none.
-    pub ghc: PathBuf,
-    pub env: Vec<(String, String)>,
-    /// The directory for the output of GHC.
-    pub directory: PathBuf,
-    pub guard: Guard,
-    pub records: Option<PathBuf>,
-    /// The heap limit of GHC, in MiB.
-    pub memory: u64,
-}
+use super::toolchain::{Order, entries};
 
 /// The reason that an index is missing.
 #[derive(Debug, Clone)]
@@ -157,9 +139,7 @@ impl Project {
 }
 
 async fn scan(root: &Path) -> Result<Arc<Sources>, Late> {
-    let root = root.to_owned();
-    let scanned = tokio::task::spawn_blocking(move || Sources::scan(&root)).await;
-    scanned.map(Arc::new).map_err(|error| Late::Failed(error.to_string()))
+    Sources::scan(root).await.map(Arc::new).map_err(Late::Failed)
 }
 
 fn start(project: &Arc<Project>, order: &Order, sources: Arc<Sources>) -> Running {
@@ -179,72 +159,24 @@ fn start(project: &Arc<Project>, order: &Order, sources: Arc<Sources>) -> Runnin
     Running { began: Instant::now(), progress, ended, task: task.abort_handle() }
 }
 
-/// A worktree that is ready to be compiled.
-pub(super) struct Workspace {
-    pub runner: Runner,
-    pub toolchain: Toolchain,
-    pub places: Places,
-    pub reader: Reader,
-    pub units: Units,
-}
-
-impl Workspace {
-    /// Finds the toolchain and the units of a worktree. The output of GHC goes to the folder `name` of the worktree.
-    pub(super) async fn new(order: &Order, sources: &Sources, name: &str) -> Result<Workspace, String> {
-        let Order { root, env, guard, records, memory, .. } = order;
-        let mut of = DefaultHasher::new();
-        root.hash(&mut of);
-        let own = order.directory.join(format!("{:016x}", of.finish())).join(name);
-        let scratch = own.join("tmp");
-        // Leftovers of a GHC that was killed.
-        _ = std::fs::remove_dir_all(&scratch);
-        std::fs::create_dir_all(&scratch).map_err(|error| format!("{}: {error}", scratch.display()))?;
-        let runner = Runner { env: env.clone(), guard: guard.clone(), records: records.clone(), scratch };
-        let toolchain = Toolchain::new(&runner, root, order.ghc.clone()).await?;
-        let mut of = DefaultHasher::new();
-        (&toolchain.ghc, &toolchain.version).hash(&mut of);
-        let places = Places { own: own.join(format!("{:016x}", of.finish())), memory: *memory };
-        std::fs::create_dir_all(&places.own).map_err(|error| format!("{}: {error}", places.own.display()))?;
-        let reader = Reader::new(&runner, &toolchain, &order.directory).await?;
-        let packages: Vec<&Path> = sources.with_extension(&["cabal"]).collect();
-        let components = reader.components(&runner, &toolchain, &packages).await?;
-        let units = Units::new(root, sources, &components, &toolchain);
-        register(&runner, &toolchain, &places, &units).await?;
-        Ok(Workspace { runner, toolchain, places, reader, units })
-    }
-
-    /// Compiles a unit. Returns its files that do not compile, with the reason.
-    pub(super) async fn compile(&self, unit: &Unit, root: &Path, options: &[&str]) -> BTreeMap<PathBuf, String> {
-        compile(&self.runner, &self.toolchain, &self.places, unit, root, options).await
-    }
-}
-
 impl Project {
     async fn build(&self, order: &Order, sources: &Sources, progress: &Mutex<String>) -> Result<Arc<Index>, String> {
-        let root = &order.root;
         let workspace = Workspace::new(order, sources, "index").await?;
-        let Workspace { runner, reader, places, units, .. } = &workspace;
+        let units = &workspace.units;
         let mut open = units.open.clone();
         let mut modules = Vec::new();
         for (number, unit) in units.all.iter().enumerate() {
             *progress.lock() = format!(", unit {} of {}", number + 1, units.all.len());
-            let mut failed = workspace.compile(unit, root, INDEX).await;
-            let mut names = self.names(reader, runner, &places.hie(unit)).await?;
+            let mut failed = workspace.compile(unit, INDEX).await;
+            let folder = workspace.folder(unit).join("hie");
+            let mut names = self.names(&workspace, &folder).await?;
             // GHC compares modification times, and a new text may have an older time than the text before.
-            let stale: Vec<PathBuf> = names
-                .iter()
-                .filter(|names| !is_current(&unit.directory, names))
-                .map(|names| names.hie.clone())
-                .collect();
+            let is_stale = |names: &&Arc<Names>| !is_current(&unit.directory, names);
+            let stale: Vec<&Arc<Names>> = names.iter().filter(is_stale).collect();
             if !stale.is_empty() {
-                let hie = places.hie(unit);
-                for file in &stale {
-                    let below = file.strip_prefix(&hie).unwrap_or(file);
-                    _ = std::fs::remove_file(file);
-                    _ = std::fs::remove_file(places.unit(unit).join("hi").join(below).with_extension("hi"));
-                }
-                failed = workspace.compile(unit, root, INDEX).await;
-                names = self.names(reader, runner, &hie).await?;
+                stale.iter().for_each(|names| workspace.remove_interface(unit, &names.module));
+                failed = workspace.compile(unit, INDEX).await;
+                names = self.names(&workspace, &folder).await?;
             }
             for names in names {
                 let file: PathBuf = unit.directory.join(&names.file).components().collect();
@@ -258,20 +190,19 @@ impl Project {
         for (file, _) in &modules {
             open.remove(file);
         }
-        let below = |file: PathBuf| file.strip_prefix(root).map(Path::to_owned).unwrap_or(file);
+        let root = order.root.clone();
+        let below = |file: PathBuf| file.strip_prefix(&root).map(Path::to_owned).unwrap_or(file);
         let open = open.into_iter().map(|(file, why)| (below(file), why)).collect();
-        let root = root.clone();
         let index = tokio::task::spawn_blocking(move || Index::new(&root, &modules, open)).await;
         index.map(Arc::new).map_err(|error| error.to_string())
     }
 
     /// Reads the names in all `.hie` files below a folder. Reads only changed files.
-    async fn names(&self, reader: &Reader, runner: &Runner, folder: &Path) -> Result<Vec<Arc<Names>>, String> {
+    async fn names(&self, workspace: &Workspace, folder: &Path) -> Result<Vec<Arc<Names>>, String> {
         let mut files: BTreeMap<PathBuf, Stamp> = BTreeMap::new();
         let mut folders = vec![folder.to_owned()];
         while let Some(next) = folders.pop() {
-            for entry in std::fs::read_dir(next).into_iter().flatten().flatten() {
-                let path = entry.path();
+            for path in entries(&next) {
                 if path.is_dir() {
                     folders.push(path);
                 } else if path.extension().is_some_and(|extension| extension == "hie") {
@@ -282,7 +213,8 @@ impl Project {
         let is_known =
             |(path, stamp): &(&PathBuf, &Stamp)| self.read.lock().get(*path).is_some_and(|(known, _)| known == *stamp);
         let changed: Vec<PathBuf> = files.iter().filter(|one| !is_known(one)).map(|(path, _)| path.clone()).collect();
-        let read = reader.names(runner, &changed, folder.with_extension("list")).await?;
+        let list = folder.with_extension("list");
+        let read = workspace.reader.names(&workspace.toolchain, &changed, list).await?;
         let mut known = self.read.lock();
         for names in read {
             if let Some(problem) = &names.problem {
@@ -298,6 +230,5 @@ impl Project {
 
 /// True if names were read from the current version of their file.
 fn is_current(directory: &Path, names: &Names) -> bool {
-    let text = crate::search::read(&directory.join(&names.file)).unwrap_or_default();
-    text.len() == names.length && hash(&text).to_string() == names.hash
+    crate::search::read(&directory.join(&names.file)).is_ok_and(|text| names.are_of(&text))
 }

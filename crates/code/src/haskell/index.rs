@@ -4,20 +4,12 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use syntax::is_word;
+
 use super::reader::{Names, hash, how};
-use crate::syntax::is_word;
 
 /// The index of a name.
 pub(super) type Id = u32;
-
-/// The identity of a name in GHC.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-struct Key {
-    space: String,
-    /// The file of its module, or its package and module. For a local name: the file and the place.
-    home: String,
-    name: String,
-}
 
 /// A name at a place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -71,74 +63,58 @@ pub(crate) struct Index {
     places: HashMap<Id, Vec<(Arc<Path>, Use)>>,
     /// The declarations of names in the project.
     declared: HashMap<Id, (Arc<Path>, usize)>,
-    locals: BTreeSet<Id>,
-    /// The source names, by their index.
-    names: Vec<String>,
+    /// By their index.
+    names: Vec<Name>,
     /// The components of each piece of evidence.
     made: HashMap<Id, Vec<Id>>,
-    /// Evidence from an instance, not from a caller.
-    of_modules: BTreeSet<Id>,
-    /// Names of modules of other packages.
-    external: BTreeSet<Id>,
 }
 
-/// The instances that a use of a class method may run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Instance {
-    /// This instance, or one that uses it.
-    This,
-    Other,
-    /// The caller supplies the instance.
-    Any,
+#[derive(Debug)]
+struct Name {
+    /// As the source writes it.
+    name: String,
+    is_local: bool,
+    /// True for a name of another package.
+    is_external: bool,
 }
 
 impl Index {
     /// Builds the index. `files` are the absolute paths of the modules.
-    pub(super) fn new(root: &Path, modules: &[(PathBuf, Arc<Names>)], open: BTreeMap<PathBuf, String>) -> Index {
+    pub(super) fn new<'a>(root: &Path, modules: &'a [(PathBuf, Arc<Names>)], open: BTreeMap<PathBuf, String>) -> Index {
         let mut index = Index { open, ..Index::default() };
         let homes: HashMap<(&str, &str), String> = modules
             .iter()
             .map(|(file, names)| ((names.unit.as_str(), names.module.as_str()), file.display().to_string()))
             .collect();
-        let mut numbers: HashMap<Key, Id> = HashMap::new();
+        let own: BTreeSet<&str> = homes.keys().map(|(unit, _)| *unit).collect();
+        // By namespace, home and name. The home is the file of its module, or its package and module. For a local name it is
+        // the file and the place.
+        let mut numbers: HashMap<(&str, String, &str), Id> = HashMap::new();
         for (file, names) in modules {
             let Ok(below) = file.strip_prefix(root) else { continue };
             let Ok(text) = crate::search::read(file) else { continue };
-            if text.len() != names.length || hash(&text).to_string() != names.hash {
+            if !names.are_of(&text) {
                 continue;
             }
             let path: Arc<Path> = below.into();
-            let ids: Vec<Id> = names
-                .names
-                .iter()
-                .map(|(space, unit, from, name)| {
-                    let home = match unit.as_str() {
-                        "" => format!(
-                            "{}\n{from}\n{}",
-                            file.display(),
-                            if name.starts_with('$') { names.unit.as_str() } else { "" }
-                        ),
-                        _ => homes
-                            .get(&(unit.as_str(), from.as_str()))
-                            .cloned()
-                            .unwrap_or_else(|| format!("{unit}:{from}")),
-                    };
-                    let is_external = !unit.is_empty() && !homes.keys().any(|(ours, _)| ours == unit);
-                    let key = Key { space: space.clone(), home, name: name.clone() };
-                    let id = *numbers.entry(key).or_insert_with(|| {
-                        index.names.push(bare(name).to_owned());
-                        index.names.len() as Id - 1
-                    });
-                    match unit.as_str() {
-                        "" => _ = index.locals.insert(id),
-                        _ => _ = index.of_modules.insert(id),
+            let id_of = |(space, unit, from, name): &'a (String, String, String, String)| {
+                let home = match homes.get(&(unit.as_str(), from.as_str())) {
+                    // Evidence has no place: its name is unique in its unit.
+                    _ if unit.is_empty() && name.starts_with('$') => {
+                        format!("{}\n{from}\n{}", file.display(), names.unit)
                     }
-                    if is_external {
-                        index.external.insert(id);
-                    }
-                    id
+                    _ if unit.is_empty() => format!("{}\n{from}\n", file.display()),
+                    Some(home) => home.clone(),
+                    None => format!("{unit}:{from}"),
+                };
+                *numbers.entry((space.as_str(), home, name.as_str())).or_insert_with(|| {
+                    let is_local = unit.is_empty();
+                    let is_external = !is_local && !own.contains(unit.as_str());
+                    index.names.push(Name { name: bare(name).to_owned(), is_local, is_external });
+                    index.names.len() as Id - 1
                 })
-                .collect();
+            };
+            let ids: Vec<Id> = names.names.iter().map(id_of).collect();
             index.add(&path, &text, names, &ids);
         }
         for (path, file) in &mut index.files {
@@ -149,7 +125,7 @@ impl Index {
                 index.places.entry(one.id).or_default().push((path.clone(), *one));
                 if one.how & how::DECLARATION != 0
                     && one.how & how::INSTANCE_METHOD == 0
-                    && !index.locals.contains(&one.id)
+                    && !index.names[one.id as usize].is_local
                 {
                     index.declared.entry(one.id).or_insert_with(|| (path.clone(), one.at));
                 }
@@ -212,16 +188,16 @@ impl Index {
     }
 
     pub(super) fn is_local(&self, id: Id) -> bool {
-        self.locals.contains(&id)
+        self.names[id as usize].is_local
     }
 
     /// True for a name of another package.
     pub(super) fn is_external(&self, id: Id) -> bool {
-        self.external.contains(&id)
+        self.names[id as usize].is_external
     }
 
     pub(super) fn name(&self, id: Id) -> &str {
-        self.names.get(id as usize).map(String::as_str).unwrap_or_default()
+        &self.names[id as usize].name
     }
 
     pub(super) fn places(&self, id: Id) -> &[(Arc<Path>, Use)] {
@@ -234,23 +210,23 @@ impl Index {
         self.declared.get(&id).cloned().or_else(|| bound().map(|(path, one)| (path.clone(), one.at)))
     }
 
-    /// Returns whether a use of a method may run that of an instance, according to its type evidence.
-    pub(super) fn instance(&self, file: &File, at: usize, wanted: Id) -> Instance {
+    /// True if a use of a method may run that of an instance, according to its type evidence: that of the instance, of one
+    /// that uses it, or of any that the caller supplies.
+    pub(super) fn may_run(&self, file: &File, at: usize, wanted: Id) -> bool {
         let mut open: Vec<Id> = file.evidence_at(at).collect();
         let (mut seen, mut is_given) = (BTreeSet::new(), open.is_empty());
         while let Some(id) = open.pop() {
             if id == wanted {
-                return Instance::This;
+                return true;
             }
-            if !seen.insert(id) {
-                continue;
-            }
-            match self.made.get(&id) {
-                Some(of) => open.extend(of),
-                None => is_given |= !self.of_modules.contains(&id),
+            if seen.insert(id) {
+                match self.made.get(&id) {
+                    Some(of) => open.extend(of),
+                    None => is_given |= self.is_local(id),
+                }
             }
         }
-        if is_given { Instance::Any } else { Instance::Other }
+        is_given
     }
 }
 

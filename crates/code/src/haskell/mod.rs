@@ -22,14 +22,15 @@ mod toolchain;
 mod units;
 mod uses;
 
-use crate::syntax::{Language, family};
-
-pub(crate) use build::{Late, Order, Projects};
+pub(crate) use build::{Late, Projects};
 pub use compile::Message as GhcMessage;
 pub(crate) use index::Index;
 pub use proof::ChangeEffect;
 pub(crate) use proof::prove;
+pub(crate) use toolchain::Order;
 pub(crate) use uses::{declarations, judge};
+
+use syntax::{Language, family};
 
 /// The name of the server profile.
 pub(crate) const GHC: &str = "ghc";

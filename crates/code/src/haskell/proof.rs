@@ -3,9 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use super::build::{Order, Workspace};
-use super::compile::{Message, remove_interface, run};
+use super::compile::{Message, Workspace};
 use super::sources::Sources;
+use super::toolchain::Order;
 
 /// The warnings that mean an error at run time, as options.
 const FATAL: &[&str] = &["-Wincomplete-patterns", "-Wincomplete-uni-patterns"];
@@ -26,14 +26,11 @@ pub struct ChangeEffect {
 /// Compiles a worktree with and without another text for a file.
 pub(crate) async fn prove(order: &Order, file: &Path, text: &str) -> Result<ChangeEffect, String> {
     let root = &order.root;
-    let scanned = root.clone();
-    let sources =
-        tokio::task::spawn_blocking(move || Sources::scan(&scanned)).await.map_err(|error| error.to_string())?;
-    let workspace = Workspace::new(order, &sources, "proofs").await?;
-    let Workspace { runner, toolchain, places, units, .. } = &workspace;
-    let name = file.file_name().ok_or("the changed file has no name")?;
-    let changed = places.own.join("changed").join(name);
-    let written = std::fs::create_dir_all(places.own.join("changed")).and_then(|()| std::fs::write(&changed, text));
+    let workspace = Workspace::new(order, &Sources::scan(root).await?, "proofs").await?;
+    let units = &workspace.units;
+    let folder = workspace.own.join("changed");
+    let changed = folder.join(file.file_name().ok_or("the changed file has no name")?);
+    let written = std::fs::create_dir_all(folder).and_then(|()| std::fs::write(&changed, text));
     written.map_err(|error| format!("cannot write {}: {error}", changed.display()))?;
 
     // Includes are relative to the folder of the file. A run with another `-I` compiles all modules again.
@@ -42,7 +39,7 @@ pub(crate) async fn prove(order: &Order, file: &Path, text: &str) -> Result<Chan
     quiet.extend(text.contains("#include").then_some(includes.as_str()));
     let mut failed: Vec<BTreeMap<PathBuf, String>> = Vec::new();
     for unit in &units.all {
-        failed.push(workspace.compile(unit, root, &quiet).await);
+        failed.push(workspace.compile(unit, &quiet).await);
     }
     let compiled = |file: &Path| {
         let mut units = units.all.iter().zip(&failed);
@@ -71,10 +68,10 @@ pub(crate) async fn prove(order: &Order, file: &Path, text: &str) -> Result<Chan
             }
             let has_file = unit.files.contains_key(file);
             if has_file || unit.options.iter().any(may_import) {
-                module.into_iter().for_each(|module| remove_interface(places, unit, module));
+                module.into_iter().for_each(|module| workspace.remove_interface(unit, module));
                 files.extend((!has_file).then_some(text.as_path()));
             }
-            let compiled = run(runner, toolchain, places, unit, &files, &options).await?;
+            let compiled = workspace.run(unit, &files, &options).await?;
             if let Some(problem) = compiled.problems.into_iter().next() {
                 return Err(problem);
             }

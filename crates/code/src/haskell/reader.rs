@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use serde::Deserialize;
 
 use super::sources::stamp;
-use super::toolchain::{Runner, Toolchain};
+use super::toolchain::Toolchain;
 use super::units::Component;
 
 const SOURCE: &str = include_str!("Reader.hs");
@@ -24,14 +24,21 @@ pub(super) struct Names {
     pub file: PathBuf,
     pub unit: String,
     pub module: String,
-    pub length: usize,
-    pub hash: String,
+    length: usize,
+    hash: String,
     /// Namespace, unit, module and name. A local name has an empty unit and carries its place.
     pub names: Vec<(String, String, String, String)>,
     /// Index of the name, line, first column, end column, and the bits of [`how`].
     pub uses: Vec<[u32; 5]>,
     /// Type class evidence: the index of its name, then those of its components.
     pub evidence: Vec<Vec<u32>>,
+}
+
+impl Names {
+    /// True if they were read from this text.
+    pub(super) fn are_of(&self, text: &[u8]) -> bool {
+        text.len() == self.length && hash(text).to_string() == self.hash
+    }
 }
 
 /// Bits that describe a use.
@@ -57,7 +64,8 @@ pub(super) struct Reader {
 
 impl Reader {
     /// Returns the reader for a GHC; compiles it on first use.
-    pub(super) async fn new(runner: &Runner, toolchain: &Toolchain, directory: &Path) -> Result<Reader, String> {
+    pub(super) async fn new(toolchain: &Toolchain) -> Result<Reader, String> {
+        let directory = &toolchain.order.directory;
         let mut of = DefaultHasher::new();
         (SOURCE, &toolchain.ghc, &toolchain.version, stamp(&toolchain.ghc)).hash(&mut of);
         let program = directory.join(format!("reader-{}-{:016x}", toolchain.version, of.finish()));
@@ -71,10 +79,10 @@ impl Reader {
         std::fs::write(own.join("Reader.hs"), SOURCE).map_err(failed)?;
         let args = ["-O0", "-w", "-package-env=-", "-package", "ghc", "-package", "Cabal", "-o", "reader", "Reader.hs"];
         let dynamic = [&["-dynamic"][..], &args].concat();
-        let mut said = runner.output(&toolchain.ghc, &own, &dynamic).await;
+        let mut said = toolchain.output(&toolchain.ghc, &own, &dynamic).await;
         // Some installations lack shared libraries.
         if said.is_err() {
-            said = runner.output(&toolchain.ghc, &own, &args).await;
+            said = toolchain.output(&toolchain.ghc, &own, &args).await;
         }
         let moved = said.and_then(|_| std::fs::rename(own.join("reader"), &program).map_err(failed));
         _ = std::fs::remove_dir_all(&own);
@@ -83,12 +91,7 @@ impl Reader {
     }
 
     /// Reads the components of packages.
-    pub(super) async fn components(
-        &self,
-        runner: &Runner,
-        toolchain: &Toolchain,
-        files: &[&Path],
-    ) -> Result<Vec<Component>, String> {
+    pub(super) async fn components(&self, toolchain: &Toolchain, files: &[&Path]) -> Result<Vec<Component>, String> {
         if files.is_empty() {
             return Ok(Vec::new());
         }
@@ -97,18 +100,23 @@ impl Reader {
         let args: Vec<String> =
             all.chain(files.iter().copied()).map(|path| path.to_string_lossy().into_owned()).collect();
         let args: Vec<&str> = args.iter().map(String::as_str).collect();
-        let said = runner.output(&self.program, Path::new("/"), &args).await?;
+        let said = toolchain.output(&self.program, Path::new("/"), &args).await?;
         said.lines().map(|line| serde_json::from_str(line).map_err(|error| format!("the reader: {error}"))).collect()
     }
 
     /// Reads the names in `.hie` files. `own` is a temporary file that lists them.
-    pub(super) async fn names(&self, runner: &Runner, files: &[PathBuf], own: PathBuf) -> Result<Vec<Names>, String> {
+    pub(super) async fn names(
+        &self,
+        toolchain: &Toolchain,
+        files: &[PathBuf],
+        own: PathBuf,
+    ) -> Result<Vec<Names>, String> {
         if files.is_empty() {
             return Ok(Vec::new());
         }
         let list: String = files.iter().map(|file| format!("{}\n", file.display())).collect();
         std::fs::write(&own, list).map_err(|error| format!("{}: {error}", own.display()))?;
-        let text = runner.output(&self.program, Path::new("/"), &["names", &own.to_string_lossy()]).await?;
+        let text = toolchain.output(&self.program, Path::new("/"), &["names", &own.to_string_lossy()]).await?;
         let read = move || text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
         tokio::task::spawn_blocking(read).await.map_err(|error| error.to_string())
     }

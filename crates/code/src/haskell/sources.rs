@@ -5,8 +5,8 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use parking_lot::Mutex;
+use syntax::Language;
 
-use crate::syntax::Language;
 use crate::walk::{Entry, Files, walk};
 
 /// The version of a file: inode, length, and the change times of the file and its directory entry.
@@ -28,26 +28,20 @@ const PROSE: &[&str] = &["adoc", "log", "md", "rst"];
 
 impl Sources {
     /// Scans the hand-written files of a worktree.
-    pub(super) fn scan(root: &Path) -> Sources {
-        let all = Mutex::new(BTreeMap::new());
-        let lock = || all.lock();
-        walk(
-            root,
-            root,
-            Files::Written,
-            || false,
-            |met| {
-                if let Entry::File(path) = met
-                    && may_be_read(&path)
-                    && let Some(stamp) = stamp(&path)
-                {
-                    lock().insert(path, stamp);
-                }
-            },
-        );
-        let plan = root.join(PLAN);
-        let plan = stamp(&plan).map(|stamp| (plan, stamp));
-        Sources(all.into_inner().into_iter().chain(plan).collect())
+    pub(super) async fn scan(root: &Path) -> Result<Sources, String> {
+        let root = root.to_owned();
+        let scan = move || {
+            let all = Mutex::new(BTreeMap::new());
+            let add = |path: PathBuf| all.lock().extend(stamp(&path).map(|stamp| (path, stamp)));
+            let visit = |met: Entry| match met {
+                Entry::File(path) if may_be_read(&path) => add(path),
+                _ => {}
+            };
+            walk(&root, &root, Files::Written, || false, visit);
+            add(root.join(PLAN));
+            Sources(all.into_inner())
+        };
+        tokio::task::spawn_blocking(scan).await.map_err(|error| error.to_string())
     }
 
     pub(super) fn with_extension<'a>(&'a self, of: &'a [&str]) -> impl Iterator<Item = &'a Path> {

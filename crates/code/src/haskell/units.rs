@@ -8,7 +8,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::sources::{PLAN, Sources, module};
-use super::toolchain::Toolchain;
+use super::toolchain::{Toolchain, entries};
 
 /// A component of a package, as the reader prints it.
 #[derive(Debug, Clone, Default, Deserialize)]
@@ -25,6 +25,8 @@ pub(super) struct Component {
     directories: Vec<PathBuf>,
     options: Vec<String>,
     dependencies: Vec<Dependency>,
+    /// The packages among the dependencies that are installed.
+    installed: BTreeSet<String>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
@@ -68,9 +70,9 @@ impl Unit {
 }
 
 impl Units {
-    pub(super) fn new(root: &Path, sources: &Sources, components: &[Component], toolchain: &Toolchain) -> Units {
+    pub(super) fn new(sources: &Sources, components: &[Component], toolchain: &Toolchain) -> Units {
         let mut units = Units::default();
-        let plan = plan(root);
+        let (root, plan) = (&toolchain.order.root, plan(&toolchain.order.root));
         let own: BTreeMap<Dependency, String> = components
             .iter()
             .filter(|one| one.kind == "library")
@@ -78,7 +80,7 @@ impl Units {
             .collect();
         // Files of invalid package descriptions are compiled as plain files.
         for component in components.iter().filter(|one| one.problem.is_none()) {
-            units.all.push(component.unit(root, toolchain, &own, &plan));
+            units.all.push(component.unit(toolchain, &own, &plan));
         }
         let known: BTreeSet<PathBuf> = units.all.iter().flat_map(|unit| unit.files.keys().cloned()).collect();
         units.add_plain(root, sources, &known, own.values().cloned().collect());
@@ -142,13 +144,10 @@ impl Units {
         while !left.is_empty() {
             let ids: BTreeSet<String> = left.iter().map(|unit| unit.id.clone()).collect();
             let waits = |unit: &Unit| unit.uses.iter().any(|used| *used != unit.id && ids.contains(used));
-            let (waiting, mut next): (Vec<Unit>, Vec<Unit>) = left.into_iter().partition(waits);
-            if next.is_empty() {
-                // These depend on each other, which cabal rejects.
-                self.all.extend(waiting);
-                return;
-            }
-            self.all.append(&mut next);
+            let (waiting, next): (Vec<Unit>, Vec<Unit>) = left.into_iter().partition(waits);
+            // Units that depend on each other, which cabal rejects, come last.
+            let (next, waiting) = if next.is_empty() { (waiting, next) } else { (next, waiting) };
+            self.all.extend(next);
             left = waiting;
         }
     }
@@ -188,13 +187,8 @@ impl Component {
         }
     }
 
-    fn unit(
-        &self,
-        root: &Path,
-        toolchain: &Toolchain,
-        own: &BTreeMap<Dependency, String>,
-        plan: &BTreeMap<String, String>,
-    ) -> Unit {
+    fn unit(&self, toolchain: &Toolchain, own: &BTreeMap<Dependency, String>, plan: &BTreeMap<String, String>) -> Unit {
+        let root = &toolchain.order.root;
         let directory = self.file.parent().unwrap_or(root).to_owned();
         let here = [PathBuf::new()];
         let folders = if self.directories.is_empty() { &here[..] } else { &self.directories[..] };
@@ -209,14 +203,14 @@ impl Component {
         let main = self.main.as_deref().and_then(|main| found(Path::new(main)));
         files.extend(main.map(|file| (file, "Main".to_owned())));
         let mut options = vec!["-hide-all-packages".to_owned()];
-        options.extend(toolchain.options.iter().cloned());
+        options.extend(toolchain.databases.iter().skip(1).map(|one| format!("-package-db={}", one.display())));
         let mut uses = BTreeSet::new();
         for dependency in &self.dependencies {
             if let Some(id) = own.get(dependency).filter(|id| **id != self.id()) {
                 uses.insert(id.clone());
             } else if let Some(id) = plan.get(&dependency.package) {
                 options.push(format!("-package-id={id}"));
-            } else if toolchain.packages.contains(&dependency.package) {
+            } else if self.installed.contains(&dependency.package) {
                 options.push(format!("-package={}", dependency.package));
             }
         }
@@ -237,15 +231,14 @@ impl Component {
 
     /// Returns the folder of modules that cabal generated, if the project was built.
     fn built(&self, root: &Path, version: &str) -> Option<PathBuf> {
-        let platforms = std::fs::read_dir(root.join("dist-newstyle/build")).ok()?;
         let below = format!("ghc-{version}/{}-{}", self.package, self.version);
+        let letter = if self.kind == "executable" { "x" } else { self.kind.get(..1).unwrap_or_default() };
         let part = match self.kind.as_str() {
             "library" => "build".to_owned(),
-            "executable" => format!("x/{0}/build/{0}/{0}-tmp", self.name),
-            "test" => format!("t/{0}/build/{0}/{0}-tmp", self.name),
-            _ => format!("b/{0}/build/{0}/{0}-tmp", self.name),
+            _ => format!("{letter}/{0}/build/{0}/{0}-tmp", self.name),
         };
-        platforms.flatten().map(|platform| platform.path().join(&below).join(&part)).find(|folder| folder.is_dir())
+        let platforms = entries(&root.join("dist-newstyle/build"));
+        platforms.map(|platform| platform.join(&below).join(&part)).find(|folder| folder.is_dir())
     }
 }
 

@@ -5,12 +5,13 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::index::{File, Id, Index, Instance, Use};
+use syntax::{Class, Kind, Language, last_word};
+
+use super::index::{File, Id, Index, Use};
 use super::reader::how;
 use crate::answer::{Candidates, LineOptions, Site, Texts, site_at};
-use crate::judgement::{Code, Judgement, Reason, Verdict};
+use crate::judgement::{Code, Judgement, Verdict};
 use crate::search::{Hit, Scope};
-use crate::syntax::{Class, Kind, Language, last_word};
 
 /// Sets the verdicts of Haskell sites, and adds uses that only GHC knows.
 pub(crate) fn judge(
@@ -37,12 +38,6 @@ struct DefinitionNames {
     open: Vec<usize>,
     /// Files that GHC compiled in their current version.
     current: BTreeSet<Arc<Path>>,
-}
-
-/// The decision about a place.
-struct Decision {
-    number: usize,
-    by_interface: bool,
 }
 
 impl DefinitionNames {
@@ -76,56 +71,45 @@ impl DefinitionNames {
         index.file(path).filter(|_| self.current.contains(path))
     }
 
-    /// Returns the definition that a use means.
-    fn resolve(&self, index: &Index, found: &Candidates, file: &File, one: &Use) -> Option<Decision> {
+    /// Returns the definition that a use means, and whether a type class leads there.
+    fn resolve(&self, index: &Index, found: &Candidates, file: &File, one: &Use) -> Option<(usize, bool)> {
         if let Some(&number) = self.plain.get(&one.id) {
-            let by_interface = found.definitions[number].kind == Kind::Method;
-            return Some(Decision { number, by_interface });
+            return Some((number, found.definitions[number].kind == Kind::Method));
         }
         // A method of another instance does not use this one.
         if one.how & how::INSTANCE_METHOD != 0 {
             return None;
         }
         let may_run = |(id, instance, _): &&(Id, Option<Id>, usize)| {
-            *id == one.id && instance.is_none_or(|instance| index.instance(file, one.at, instance) != Instance::Other)
+            *id == one.id && instance.is_none_or(|instance| index.may_run(file, one.at, instance))
         };
-        self.methods.iter().find(may_run).map(|(.., number)| Decision { number: *number, by_interface: true })
+        self.methods.iter().find(may_run).map(|(.., number)| (*number, true))
     }
 
     fn decide(&self, index: &Index, found: &mut Candidates, judged: &mut Judgement) {
         let mut sites = std::mem::take(&mut found.sites);
         let mut open: BTreeMap<Arc<Path>, usize> = BTreeMap::new();
         for site in sites.iter_mut().filter(|site| site.language == Language::Haskell) {
-            if site.class == Class::Mention {
-                // Syntax takes this for a comment: a pragma (`{-# INLINE area #-}`), or code between preprocessor lines.
-                let file = self.file(index, &site.path);
-                let means = |file: &File| {
-                    file.at(site.at).iter().find_map(|one| Some((self.resolve(index, found, file, one)?, one.how)))
-                };
-                if let Some((decision, bits)) = file.and_then(means) {
-                    site.class = if bits & how::IMPORT_OR_EXPORT != 0 {
-                        Class::Import
-                    } else if is_in_pragma(found, site) {
-                        Class::Signature
-                    } else {
-                        Class::Value
-                    };
-                    (site.verdict, site.meant) = (Verdict::Confirmed, Some(decision.number));
+            let file = self.file(index, &site.path);
+            let all = file.map(|file| file.at(site.at)).unwrap_or_default();
+            match all.iter().find_map(|one| Some((self.resolve(index, found, file?, one)?, one.how))) {
+                Some(((number, by_interface), bits)) => {
+                    site.by_interface = by_interface && matches!(site.class, Class::Call | Class::Value);
+                    (site.verdict, site.meant) = (Verdict::Confirmed, Some(number));
+                    if site.class == Class::Mention {
+                        // Syntax takes this for a comment: a pragma (`{-# INLINE area #-}`), or code between preprocessor
+                        // lines.
+                        site.class = match bits & how::IMPORT_OR_EXPORT {
+                            0 if is_in_pragma(found, site) => Class::Signature,
+                            0 => Class::Value,
+                            _ => Class::Import,
+                        };
+                    }
                 }
-                continue;
-            }
-            let Some(file) = self.file(index, &site.path) else {
-                site.verdict = Verdict::Undecided(Code::Unparsable);
-                *open.entry(site.path.clone()).or_default() += 1;
-                continue;
-            };
-            let all = file.at(site.at);
-            let meant = all.iter().find_map(|one| self.resolve(index, found, file, one));
-            match meant {
-                Some(decision) => {
-                    let is_called = matches!(site.class, Class::Call | Class::Value);
-                    site.by_interface = decision.by_interface && is_called;
-                    (site.verdict, site.meant) = (Verdict::Confirmed, Some(decision.number));
+                None if site.class == Class::Mention => {}
+                None if file.is_none() => {
+                    site.verdict = Verdict::Undecided(Code::Unparsable);
+                    *open.entry(site.path.clone()).or_default() += 1;
                 }
                 None if all.is_empty() && is_module(found, site) => site.verdict = Verdict::Refuted,
                 None if all.is_empty() => site.verdict = Verdict::Undecided(Code::Inactive),
@@ -142,12 +126,11 @@ impl DefinitionNames {
         if open.is_empty() {
             return;
         }
-        judged.is_certain = false;
         let said: Vec<String> = open.keys().take(MOST_FILES).map(|path| why(index, path)).collect();
         let more = open.len().saturating_sub(MOST_FILES);
         let more = if more > 0 { format!(" and {more} more files") } else { String::new() };
         let text = format!("{}{more}", said.join("; "));
-        judged.reasons.push(Reason { code: Code::Unparsable, text, sites: open.values().sum() });
+        judged.doubt(Code::Unparsable, text, open.values().sum());
     }
 
     /// Adds uses that are not among the candidates.
@@ -166,7 +149,7 @@ impl DefinitionNames {
                 continue;
             }
             let Some(file) = index.file(path) else { continue };
-            let Some(decision) = self.resolve(index, found, file, one) else { continue };
+            let Some((number, by_interface)) = self.resolve(index, found, file, one) else { continue };
             let Ok(text) = crate::search::read(&scope.root.join(path)) else { continue };
             if !file.has_text(&text) {
                 continue;
@@ -183,19 +166,18 @@ impl DefinitionNames {
                 if matches!(site.class, Class::Binding | Class::Signature) && one.how & how::DECLARATION != 0 {
                     continue;
                 }
-                site.by_interface = decision.by_interface && matches!(site.class, Class::Call | Class::Value);
-                (site.verdict, site.meant) = (Verdict::Confirmed, Some(decision.number));
+                site.by_interface = by_interface && matches!(site.class, Class::Call | Class::Value);
+                (site.verdict, site.meant) = (Verdict::Confirmed, Some(number));
                 found.texts.entry(path.clone()).or_insert_with(|| hit.text.into());
                 found.sites.push(site);
             }
         }
         for (path, lines) in literate {
-            judged.is_certain = false;
             let lines: Vec<String> = lines.iter().map(usize::to_string).collect();
             let file = project::visible::path(&path);
             let text =
                 format!("{file} uses it in line {} (hob does not list uses in literate Haskell)", lines.join(", "));
-            judged.reasons.push(Reason { code: Code::NotSearched, text, sites: 0 });
+            judged.doubt(Code::NotSearched, text, 0);
         }
     }
 
@@ -206,8 +188,7 @@ impl DefinitionNames {
         if let Some((_, _, number)) = self.methods.iter().find(is_outside).filter(|_| asks_for_calls) {
             let label = &found.definitions[*number].label;
             let text = format!("code of other packages may call {label}, as the class is theirs");
-            judged.is_certain = false;
-            judged.reasons.push(Reason { code: Code::Dynamic, text, sites: 0 });
+            judged.doubt(Code::Dynamic, text, 0);
         }
     }
 }

@@ -5,12 +5,12 @@ use std::sync::Arc;
 
 use mcp::tool::Context;
 use project::Caller;
+use syntax::{Language, family};
 
 use super::Call;
 use crate::haskell::{self, ChangeEffect, GHC, Index, Late, Order};
-use crate::judgement::{Code, Judge, Judgement, Reason};
+use crate::judgement::{Code, Judge, Judgement};
 use crate::pool::Pool;
-use crate::syntax::{Language, family};
 
 /// The state of GHC when it may not or cannot run, and why.
 type Refusal = (&'static str, Code, String);
@@ -54,9 +54,8 @@ pub(crate) async fn index(call: &Call<'_>, judged: &mut Judgement) -> Result<Arc
     let order = match order(call.pool, call.cx, &call.scope.root) {
         Ok(order) => order,
         Err((state, code, text)) => {
-            judged.is_certain = false;
             judged.judges.push(Judge::without(language, state));
-            judged.reasons.push(Reason { code, text, sites: 0 });
+            judged.doubt(code, text, 0);
             return Err(code);
         }
     };
@@ -66,15 +65,14 @@ pub(crate) async fn index(call: &Call<'_>, judged: &mut Judgement) -> Result<Arc
             let seconds = began.elapsed().as_secs();
             let text = format!("ghc has been compiling for {seconds} s{progress}");
             judged.may_pass = true;
-            judged.reasons.push(Reason { code: Code::Loading, text, sites: 0 });
+            judged.doubt(Code::Loading, text, 0);
             ("loading", Err(Code::Loading))
         }
         Err(Late::Failed(text)) => {
-            judged.reasons.push(Reason { code: Code::Absent, text, sites: 0 });
+            judged.doubt(Code::Absent, text, 0);
             ("cannot_start", Err(Code::Absent))
         }
     };
-    judged.is_certain &= result.is_ok();
     judged.judges.push(Judge { language, name: Some(GHC.to_owned()), state, progress: None });
     result
 }

@@ -3,13 +3,18 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::hash::{DefaultHasher, Hash, Hasher};
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use lsp::server::Server;
+use lsp::{Encoding, Location};
+use syntax::{Class, Kind, Language, bare_name, is_pure_virtual, is_word, occurrences_at, word_ranges};
+
 use super::blocking;
-use super::reliability::{Asking, Round, RoundStatus, Settling, judge_for, rounds};
-use super::requests::{definitions, with_deadline};
+use super::reliability::{Asking, Round, RoundStatus, judge_for, rounds};
+use super::requests::definitions;
 use super::texts::{Sheets, Spot, document};
 use super::{Call, ghc};
 use crate::answer::Texts;
@@ -17,10 +22,7 @@ use crate::definition::definition;
 use crate::haskell::{Index, declarations, is_judged_by_ghc};
 use crate::judgement::{Code, Judgement};
 use crate::line_column::Lines;
-use crate::lsp::{Encoding, Location};
 use crate::search::Hit;
-use crate::server::{Document, Server, Session};
-use crate::syntax::{Class, Kind, Language, bare_name, is_pure_virtual, is_word, occurrences_at, word_ranges};
 use crate::target::Target;
 
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -51,6 +53,7 @@ impl Meaning {
 }
 
 /// The meanings of names, and the project files that they depend on.
+#[derive(Default)]
 pub(crate) struct Meanings {
     /// One for each name, in order.
     pub of: Vec<Meaning>,
@@ -66,28 +69,24 @@ pub(crate) async fn meanings(
     texts: &Texts,
     judged: &mut Judgement,
 ) -> Meanings {
-    let all = |code| vec![Meaning::Undecided(code); names.len()];
     let answer = if is_judged_by_ghc(family) {
         let index = ghc::index(call, judged).await;
         index.map(|index| blocking(|| by_index(&index, call, names, texts)))
     } else {
         match judge_for(call, family, file, judged).await {
             Ok(server) => {
-                let leading = rounds(call, &server, family, names.len(), &Names { call, names, texts }, judged).await;
-                leading.map(|leading| Meanings { of: leading.of, texts: leading.texts })
+                let round = rounds(call, &server, family, names.len(), &Names { call, names, texts }, judged).await;
+                round.map(|round| round.meanings)
             }
             Err(code) => Err(code),
         }
     };
-    match answer {
-        Ok(meanings) => meanings,
-        Err(code) => {
-            if let Some(reason) = judged.reasons.last_mut() {
-                reason.sites = names.len();
-            }
-            Meanings { of: all(code), texts: Texts::new() }
+    answer.unwrap_or_else(|code| {
+        if let Some(reason) = judged.reasons.last_mut() {
+            reason.sites = names.len();
         }
-    }
+        Meanings { of: vec![Meaning::Undecided(code); names.len()], texts: Texts::new() }
+    })
 }
 
 struct Names<'a> {
@@ -99,26 +98,13 @@ struct Names<'a> {
 /// One round of definition requests for names.
 #[derive(Default)]
 struct DefinitionRound {
-    of: Vec<Meaning>,
-    texts: Texts,
-    proves: bool,
-    is_lost: bool,
-    settling: Settling,
+    meanings: Meanings,
+    status: RoundStatus,
 }
 
 impl Round for DefinitionRound {
-    fn round_status(&self) -> RoundStatus {
-        let is_open = |one: &Meaning| matches!(one, Meaning::Undecided(_));
-        RoundStatus {
-            is_lost: self.is_lost,
-            is_sure: !self.of.iter().any(is_open),
-            proves: self.proves,
-            is_doubted: false,
-        }
-    }
-
-    fn settling(&self) -> &Settling {
-        &self.settling
+    fn status(&self) -> &RoundStatus {
+        &self.status
     }
 
     fn says_the_same(&self, other: &DefinitionRound) -> bool {
@@ -126,7 +112,7 @@ impl Round for DefinitionRound {
             Meaning::Undecided(code) => Err(*code),
             one => Ok(one.targets().iter().map(|one| (one.path.clone(), one.at)).collect::<Vec<_>>()),
         };
-        self.of.iter().map(places).eq(other.of.iter().map(places))
+        self.meanings.of.iter().map(places).eq(other.meanings.of.iter().map(places))
     }
 }
 
@@ -141,10 +127,8 @@ impl Asking for Names<'_> {
     type Round = DefinitionRound;
 
     async fn ask(&self, server: &Server) -> DefinitionRound {
-        let mut leading = DefinitionRound {
-            of: vec![Meaning::Undecided(Code::OverALimit); self.names.len()],
-            ..DefinitionRound::default()
-        };
+        let mut round = DefinitionRound::default();
+        round.meanings.of = vec![Meaning::Undecided(Code::OverALimit); self.names.len()];
         let root = &self.call.scope.root;
         let mut by_file: BTreeMap<&Arc<Path>, Vec<usize>> = BTreeMap::new();
         for (number, name) in self.names.iter().enumerate().take(MOST_NAMES) {
@@ -154,7 +138,7 @@ impl Asking for Names<'_> {
         for chunk in files.chunks(FILES) {
             let document = |path: &Arc<Path>| document(root.join(path), self.texts.get(path)?);
             let documents = chunk.iter().filter_map(|(path, _)| document(path)).collect();
-            let Some(session) = self.open(server, documents, &mut leading).await else { return leading };
+            let Some(session) = round.status.open(self.call.until, server, documents).await else { return round };
             let mut sheets = Sheets::new(root, self.texts, session.encoding, self.call.until);
             // Each requested place, with the index of the name that led to it.
             let mut open: Vec<Open> = chunk
@@ -163,15 +147,15 @@ impl Asking for Names<'_> {
                 .collect();
             for step in 0..=DEEP {
                 let Some(answers) = definitions(&session, &sheets, open.iter().cloned()).await else {
-                    leading.is_lost = true;
-                    return leading;
+                    round.status.is_lost = true;
+                    return round;
                 };
                 let (read, mut next) = blocking(|| self.read(answers, &mut sheets));
                 for (number, meaning) in read {
                     // The target of an import replaces it, unless it is unknown.
                     let is_better = step == 0 || matches!(meaning, Meaning::Is(_));
                     if is_better {
-                        leading.of[number] = meaning;
+                        round.meanings.of[number] = meaning;
                     }
                 }
                 let asked: BTreeSet<Open> = open.into_iter().collect();
@@ -181,15 +165,15 @@ impl Asking for Names<'_> {
                 }
                 let paths: BTreeSet<&PathBuf> = next.iter().map(|(_, path, _)| path).collect();
                 let documents = paths.into_iter().filter_map(|path| sheets.document(path)).take(FILES).collect();
-                if self.open(server, documents, &mut leading).await.is_none() {
-                    return leading;
+                if round.status.open(self.call.until, server, documents).await.is_none() {
+                    return round;
                 }
                 open = next;
             }
-            leading.texts.extend(sheets.of_the_project());
+            round.meanings.texts.extend(sheets.of_the_project());
         }
         // An import that only leads to itself has no target.
-        for meaning in &mut leading.of {
+        for meaning in &mut round.meanings.of {
             if let Meaning::Is(targets) = meaning {
                 targets.retain(|target| !target.leads_on || target.declares.is_some());
                 if targets.is_empty() {
@@ -198,12 +182,10 @@ impl Asking for Names<'_> {
             }
         }
         let is_elsewhere = |name: &Name, target: &Target| !target.is_outside() && target.path != name.path;
-        leading.proves = self
-            .names
-            .iter()
-            .zip(&leading.of)
-            .any(|(name, meaning)| meaning.targets().iter().any(|target| is_elsewhere(name, target)));
-        leading
+        let mut all = self.names.iter().zip(&round.meanings.of);
+        round.status.proves = all.any(|(name, of)| of.targets().iter().any(|target| is_elsewhere(name, target)));
+        round.status.is_sure = !round.meanings.of.iter().any(|one| matches!(one, Meaning::Undecided(_)));
+        round
     }
 }
 
@@ -211,17 +193,6 @@ impl Asking for Names<'_> {
 type Open = (usize, PathBuf, usize);
 
 impl Names<'_> {
-    async fn open(&self, server: &Server, documents: Vec<Document>, leading: &mut DefinitionRound) -> Option<Session> {
-        let session = with_deadline(self.call.until, server.open(documents)).await.flatten();
-        match &session {
-            Some(session) => {
-                leading.settling.asks(session);
-            }
-            None => leading.is_lost = true,
-        }
-        session
-    }
-
     /// Reads the targets in the answers. Returns the meanings by the index of the name, and the places to request next.
     fn read(
         &self,
@@ -237,8 +208,7 @@ impl Names<'_> {
                     let spot = sheets.spot(place)?;
                     let file = *files.entry(spot.path.clone()).or_insert_with(|| {
                         let mut hasher = DefaultHasher::new();
-                        let text = sheets.get(&spot.path).map(|sheet| &sheet.text);
-                        (sheets.root(), &spot.path, text).hash(&mut hasher);
+                        (sheets.root(), &spot.path, sheets.get(&spot.path)).hash(&mut hasher);
                         hasher.finish()
                     });
                     let known = &self.call.pool.known_targets;
@@ -295,28 +265,24 @@ fn by_index(index: &Index, call: &Call<'_>, names: &[Name], texts: &Texts) -> Me
 pub(crate) fn target_at(sheets: &Sheets, spot: &Spot, word: &str, until: Instant) -> Option<Target> {
     let embedded = sheets.embedded(spot, word);
     let spot = embedded.as_ref().unwrap_or(spot);
-    let sheet = sheets.get(&spot.path)?;
-    let text = sheet.text.as_bytes();
-    let below = sheets.relative_path(&spot.path);
-    let path: Arc<Path> = below.unwrap_or(&spot.path).into();
+    let whole = sheets.get(&spot.path)?;
+    let text = whole.as_bytes();
+    let path: Arc<Path> = sheets.relative_path(&spot.path).unwrap_or(&spot.path).into();
     let language = Language::detect(&spot.path, text);
-    let (start, end) = (spot.start - sheet.skip, spot.end - sheet.skip);
+    let (start, end) = (spot.start, spot.end);
     let place = language.and_then(|language| {
         // No word spans lines.
-        let from = text[..start].iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
         let to = text[end..].iter().position(|byte| *byte == b'\n').map_or(text.len(), |at| end + at);
-        let here: Vec<std::ops::Range<usize>> = word_ranges(language, &text[from..to])
-            .into_iter()
-            .map(|place| from + place.start..from + place.end)
-            .filter(|place| start <= place.start && place.start <= end)
-            .collect();
-        let is_named = |place: &&std::ops::Range<usize>| &text[(*place).clone()] == word.as_bytes();
+        let words = word_ranges(language, &text[start..to]).into_iter();
+        let words = words.map(|place| start + place.start..start + place.end);
+        let here: Vec<Range<usize>> = words.filter(|place| place.start <= end).collect();
+        let is_named = |place: &&Range<usize>| &text[(*place).clone()] == word.as_bytes();
         let first = here.first().filter(|place| place.start == start && !is_named(place) && place.end >= end);
         first.or_else(|| here.iter().find(is_named)).or(here.first()).cloned()
     });
     let lines = Lines::new(text);
     let stands = |at: usize| match text.get(at..).map(bare_name).unwrap_or_default() {
-        _ if at == 0 => Kind::Module,
+        _ if matches!(&text[..at], b"" | b"\xef\xbb\xbf") => Kind::Module,
         rest if rest.starts_with(word.as_bytes()) && !rest.get(word.len()).is_some_and(|byte| is_word(*byte)) => {
             Kind::Unknown
         }
@@ -326,22 +292,18 @@ pub(crate) fn target_at(sheets: &Sheets, spot: &Spot, word: &str, until: Instant
         stands: stands(at),
         path: path.clone(),
         line: lines.line(at),
-        at: at + sheet.skip,
+        at,
         declares: None,
         is_bound: false,
         leads_on: false,
     };
     let (Some(language), Some(place)) = (language, place) else { return Some(plain(start)) };
-    let name = sheet.text.get(place.clone()).unwrap_or_default().to_owned();
+    let name = whole.get(place.clone()).unwrap_or_default();
     let all = occurrences_at(language, text, std::slice::from_ref(&place), until)?;
     let Some(one) = all.into_iter().next() else { return Some(plain(place.start)) };
     let in_interface = one.enclosing.last().is_some_and(|around| around.kind == Kind::Interface);
     let hit = Hit { path: path.to_path_buf(), language, text: text.to_vec(), starts: vec![place.start] };
-    let declares = one.declares.as_ref().map(|declares| {
-        let mut declared = definition(&hit, &path, &lines, &one, declares, &name);
-        declared.at += sheet.skip;
-        declared
-    });
+    let declares = one.declares.as_ref().map(|declares| definition(&hit, &path, &lines, &one, declares, name));
     let is_import = declares.is_none() && matches!(one.class, Class::Import | Class::Export);
     let is_prototype = one.class == Class::Signature && !in_interface && !is_pure_virtual(text, place.start);
     Some(Target {

@@ -2,20 +2,19 @@
 
 use std::time::{Duration, Instant};
 
+use lsp::server::{Certainty, Document, Order, Server, ServerSnapshot, Session, State};
 use mcp::tool::Progress;
 use project::Caller;
 
 use super::Call;
+use super::requests::with_deadline;
 use super::server_state::{describe, explain, judge_of};
 use crate::judgement::{Code, Judge, Judgement, Reason};
 use crate::pool::Unavailable;
-use crate::server::{Certainty, Order, Server, ServerSnapshot, Session, State};
 
 /// One round of all requests that an answer needs from a server.
 pub(crate) trait Round: Sized {
-    fn round_status(&self) -> RoundStatus;
-    /// Returns whether one round is enough.
-    fn settling(&self) -> &Settling;
+    fn status(&self) -> &RoundStatus;
     /// True if another round gave the same result and neither is doubtful.
     fn says_the_same(&self, other: &Self) -> bool;
 }
@@ -26,7 +25,8 @@ pub(crate) trait Asking {
     fn ask(&self, server: &Server) -> impl Future<Output = Self::Round> + Send;
 }
 
-#[derive(Debug, Clone, Copy)]
+/// How reliable a round is, by its answers and the sessions of its requests.
+#[derive(Default)]
 pub(crate) struct RoundStatus {
     /// True if the server stopped answering, which invalidates the round.
     pub is_lost: bool,
@@ -36,14 +36,9 @@ pub(crate) struct RoundStatus {
     pub proves: bool,
     /// True if the server is known to have missed a use.
     pub is_doubted: bool,
-}
-
-/// Decides whether one round is enough, by the sessions of its requests.
-#[derive(Default)]
-pub(crate) struct Settling {
     /// The certainty at the start of the first session.
     first: Option<Certainty>,
-    /// True if one of the sessions was not certain.
+    /// True if one of the sessions was not certain, so that one round is not enough.
     is_open: bool,
     /// True if files changed between two sessions.
     has_changed: bool,
@@ -51,15 +46,20 @@ pub(crate) struct Settling {
     pause: Duration,
 }
 
-impl Settling {
-    pub(crate) fn asks(&mut self, session: &Session) {
+impl RoundStatus {
+    /// Begins a session of the round with these documents; `None` if the server does not answer in time.
+    pub(crate) async fn open(&mut self, until: Instant, server: &Server, documents: Vec<Document>) -> Option<Session> {
+        let session = with_deadline(until, server.open(documents)).await.flatten();
+        self.is_lost |= session.is_none();
+        let session = session?;
         self.is_open |= !session.settled.is_enough();
         self.pause = session.timing.settling;
         self.has_changed |= !self.first.get_or_insert_with(|| session.settled.clone()).is_same(&session.settled);
+        Some(session)
     }
 
     /// Records that another round gave the same result, which proves that the server has read the project.
-    fn confirm(&self, other: &Settling) {
+    fn confirm(&self, other: &RoundStatus) {
         if let (Some(first), Some(second)) = (&self.first, &other.first)
             && first.is_same(second)
             && !self.has_changed
@@ -85,9 +85,8 @@ pub(crate) async fn judge_for(
         None => Err(Unavailable::new(State::Absent, Code::Absent, "a call without a caller".to_owned())),
     };
     sought.map_err(|Unavailable { state, code, text, .. }| {
-        judged.is_certain = false;
         judged.judges.push(Judge::without(family, state.word()));
-        judged.reasons.push(Reason { code, text, sites: 0 });
+        judged.doubt(code, text, 0);
         code
     })
 }
@@ -105,21 +104,15 @@ pub(crate) async fn rounds<A: Asking>(
     let answer = until_believed(call, server, open, asking).await;
     let (answer, seen) = match answer {
         Ok((round, is_certain)) => {
-            judged.is_certain &= is_certain;
             if !is_certain {
                 let name = &server.profile.name;
                 let text = format!("{name} has not given the same answer twice yet, so some may be missing");
-                judged.reasons.push(Reason { code: Code::OutOfTime, text, sites: 0 });
+                judged.doubt(Code::OutOfTime, text, 0);
                 judged.may_pass = true;
             }
-            judged.reasons.extend(
-                server.missing_features().filter(|_| !round.round_status().is_sure).map(|text| Reason {
-                    code: Code::Inactive,
-                    text: text.to_owned(),
-                    sites: 0,
-                }),
-            );
-            if round.round_status().is_doubted {
+            let lacks = server.missing_features().filter(|_| !round.status().is_sure).map(str::to_owned);
+            judged.reasons.extend(lacks.map(|text| Reason { code: Code::Inactive, text, sites: 0 }));
+            if round.status().is_doubted {
                 server.order(Order::Doubt).await;
             }
             (Ok(round), server.snapshot())
@@ -130,15 +123,13 @@ pub(crate) async fn rounds<A: Asking>(
                 _ => explain(server, &seen),
             };
             let text = server.missing_features().map_or_else(|| text.clone(), |lacks| format!("{text}; {lacks}"));
-            judged.reasons.push(Reason { code, text, sites: 0 });
+            judged.doubt(code, text, 0);
             judged.may_pass |= seen.state.may_pass();
             (Err(code), seen)
         }
     };
     if let Some(trouble) = &seen.trouble {
-        judged.is_certain = false;
-        let text = format!("{} says: {trouble}", server.profile.name);
-        judged.reasons.push(Reason { code: Code::Loading, text, sites: 0 });
+        judged.doubt(Code::Loading, format!("{} says: {trouble}", server.profile.name), 0);
     }
     judged.is_certain &= answer.is_ok() && seen.state == State::Ready;
     judged.judges.push(judge_of(family, &server.profile.name, &seen));
@@ -156,9 +147,9 @@ async fn until_believed<A: Asking>(
     loop {
         let seen = ready(call, server, open).await?;
         let round = asking.ask(server).await;
-        let standing = round.round_status();
+        let status = round.status();
         let now = server.snapshot();
-        if (now.life, now.state.word()) != (seen.life, State::Ready.word()) || standing.is_lost {
+        if (now.life, now.state.word()) != (seen.life, State::Ready.word()) || status.is_lost {
             // Answers given during a crash are unreliable. The round is repeated if there is time.
             if Instant::now() >= call.until {
                 // The deadline has passed: the result of the round before remains.
@@ -173,13 +164,13 @@ async fn until_believed<A: Asking>(
         }
         count += 1;
         let agreeing = last.as_ref().filter(|last| last.says_the_same(&round));
-        if let Some(last) = agreeing.filter(|_| standing.proves) {
-            round.settling().confirm(last.settling());
+        if let Some(last) = agreeing.filter(|_| status.proves) {
+            status.confirm(last.status());
         }
-        let (agree, pause) = (agreeing.is_some(), round.settling().pause);
+        let (agree, pause) = (agreeing.is_some(), status.pause);
         // A round that passed the deadline may lack answers.
         let is_over = Instant::now() >= call.until;
-        if (!round.settling().is_open || agree) && !is_over {
+        if (!status.is_open || agree) && !is_over {
             return Ok((round, true));
         }
         if count == ROUNDS || Instant::now() + pause >= call.until {

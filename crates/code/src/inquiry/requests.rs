@@ -3,14 +3,14 @@
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use lsp::server::Session;
+use lsp::{Client, Failure, Location, locations, of_path};
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
 
 use super::texts::{Sheets, Spot};
 use crate::answer::Candidates;
 use crate::judgement::Code;
-use crate::lsp::{Client, Failure, Location, locations, of_path};
-use crate::server::Session;
 
 /// A question to a server about one name.
 pub(crate) struct Inquiry<'a> {
@@ -20,15 +20,15 @@ pub(crate) struct Inquiry<'a> {
 }
 
 impl Inquiry<'_> {
-    /// Sends a request about an offset in a file that was read.
-    pub(crate) async fn ask(&self, method: &'static str, path: &Path, at: usize) -> Result<Vec<Location>, Failure> {
-        let params = self.params(path, at).ok_or(Failure::Odd { method })?;
+    /// Sends a request about a place in a file that was read.
+    pub(crate) async fn ask(&self, method: &'static str, spot: &Spot) -> Result<Vec<Location>, Failure> {
+        let params = self.params(spot).ok_or(Failure::Odd { method })?;
         request_locations(&self.session.client, method, &params, self.time_limit()).await
     }
 
-    /// Requests the definition at an offset. Empty if a file is unreadable, `None` if the server does not answer.
-    pub(crate) async fn defined(&mut self, path: &Path, at: usize) -> Option<Vec<Spot>> {
-        let answer = match self.ask("textDocument/definition", path, at).await {
+    /// Requests the definition at a place. Empty if a file is unreadable, `None` if the server does not answer.
+    pub(crate) async fn defined(&mut self, spot: &Spot) -> Option<Vec<Spot>> {
+        let answer = match self.ask("textDocument/definition", spot).await {
             Ok(places) => places,
             Err(Failure::Refused { .. }) => Vec::new(),
             Err(_) => return None,
@@ -37,16 +37,16 @@ impl Inquiry<'_> {
         Some(spots.unwrap_or_default())
     }
 
-    /// Returns the hover text at an offset, empty after a timeout.
-    pub(crate) async fn hovered(&self, path: &Path, at: usize) -> String {
-        let Some(params) = self.params(path, at) else { return String::new() };
+    /// Returns the hover text at a place, empty after a timeout.
+    pub(crate) async fn hovered(&self, spot: &Spot) -> String {
+        let Some(params) = self.params(spot) else { return String::new() };
         let answer = self.session.client.request("textDocument/hover", &params, self.time_limit()).await;
         answer.ok().and_then(|hover| Some(hover["contents"]["value"].as_str()?.to_owned())).unwrap_or_default()
     }
 
-    fn params(&self, path: &Path, at: usize) -> Option<Value> {
-        let position = self.sheets.get(path)?.position(at, self.session.encoding);
-        Some(json!({"textDocument": {"uri": of_path(path)}, "position": position}))
+    fn params(&self, spot: &Spot) -> Option<Value> {
+        let position = self.sheets.position(&spot.path, spot.start)?;
+        Some(json!({"textDocument": {"uri": of_path(&spot.path)}, "position": position}))
     }
 
     fn time_limit(&self) -> Duration {
@@ -73,11 +73,10 @@ pub(crate) async fn definitions(
     let mut asking = JoinSet::new();
     let mut answers = Vec::new();
     for (number, path, at) in places {
-        let Some(sheet) = sheets.get(&path) else {
+        let Some(position) = sheets.position(&path, at) else {
             answers.push((number, Err(Code::Unparsable)));
             continue;
         };
-        let position = sheet.position(at, session.encoding);
         let (client, within) = (session.client.clone(), request_time_limit(sheets.until(), session));
         asking.spawn(async move { (number, defined(&client, &path, position, within).await) });
     }

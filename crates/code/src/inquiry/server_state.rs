@@ -1,7 +1,8 @@
 //! Descriptions of a server's state for answers.
 
+use lsp::server::{Server, ServerSnapshot, State};
+
 use crate::judgement::{Code, Judge};
-use crate::server::{Server, ServerSnapshot, State};
 
 /// Describes the state of a server in a few words: `rust-analyzer loading 40 %`.
 pub(super) fn describe(name: &str, seen: &ServerSnapshot) -> String {

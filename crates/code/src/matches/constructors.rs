@@ -2,15 +2,16 @@
 
 use std::collections::BTreeSet;
 
+use syntax::text_enum::is_among;
+use syntax::{Kind, Language};
+
 use crate::resolved_type::{ResolvedType, types};
 use crate::search::{Scope, read};
 use crate::shape::Field;
-use crate::syntax::{Kind, Language};
-use crate::text_enum::is_among;
+use crate::verdict::Name;
 
 use super::Sum;
 
-/// Maximum number of constructors examined.
 const MOST_CONSTRUCTORS: usize = 256;
 
 /// Returns the constructors of a type, and how a match names each.
@@ -18,10 +19,10 @@ pub(crate) fn sum(scope: &Scope, one: &ResolvedType) -> Sum {
     let language = one.definition.language;
     let script = matches!(language, Language::TypeScript | Language::Tsx);
     let mut constructors = Vec::new();
-    let mut declared = vec![one.definition.bytes.clone()];
-    let (mut members, mut made_at) = (Vec::new(), Vec::new());
-    let (mut opaque, mut named) = (None, BTreeSet::new());
-    let text = read(&scope.root.join(&one.definition.path)).unwrap_or_default();
+    let file = &one.definition.path;
+    let mut declared = vec![(file.clone(), one.definition.bytes.clone())];
+    let (mut members, mut opaque, mut named) = (Vec::new(), None, BTreeSet::new());
+    let text = read(&scope.root.join(file)).unwrap_or_default();
     let is_union = script && one.definition.kind != Kind::Enum
         || language == Language::Python && one.definition.kind != Kind::Class;
     for made in one.shape.constructors.iter().take(MOST_CONSTRUCTORS) {
@@ -38,12 +39,9 @@ pub(crate) fn sum(scope: &Scope, one: &ResolvedType) -> Sum {
         // `geo.Circle` refers to its last name.
         let at = text.get(made.at..).and_then(|rest| memchr::memmem::find(rest, bare.as_bytes()));
         match at.filter(|_| is_union && is_name(&bare)) {
-            Some(at) => members.push((made.at + at, bare.clone())),
+            Some(at) => members.push(Name { path: file.clone(), at: made.at + at, word: bare.clone() }),
             // Go declares constructors outside the type.
-            None => {
-                declared.push(made.at..made.at + 1);
-                made_at.push(made.at);
-            }
+            None => declared.push((file.clone(), made.at..made.at + 1)),
         }
         let marks = if marks.is_empty() { vec![bare] } else { marks };
         constructors.push((made.name.clone(), marks));
@@ -52,10 +50,9 @@ pub(crate) fn sum(scope: &Scope, one: &ResolvedType) -> Sum {
     Sum {
         name,
         language,
-        file: one.definition.path.clone(),
+        file: file.clone(),
         constructors,
         declared,
-        made_at,
         members,
         is_union: script && is_union,
         tags: named,

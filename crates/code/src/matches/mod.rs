@@ -3,12 +3,13 @@
 //!
 //! - [`pattern`]: patterns of all languages in one tree, and their coverage; [`judge`]: the types of their constructors.
 //! - `constructors`: how a match names each constructor of a type.
-//! - `rust`, `haskell`, `python`, `switch`: the syntax of each language.
+//! - `patterns`: reads the patterns of all languages; `rust`, `haskell`, `python`, `switch`: the matches of each language.
 //! - `tokens`: matches in the arguments of Rust macros.
 
 mod constructors;
 mod haskell;
 mod pattern;
+mod patterns;
 mod python;
 mod rust;
 mod switch;
@@ -23,16 +24,17 @@ use std::sync::Arc;
 use memchr::memmem::Finder;
 use schemars::JsonSchema;
 use serde::Serialize;
+use syntax::text_enum::{is_among, named};
+use syntax::{Language, last_word, occurrences_at, parse, unread_in};
 use tree_sitter::{Node, TreeCursor};
 
 use crate::answer::{Texts, in_turns, label};
 use crate::judgement::{Code, Verdict};
 use crate::line_column::Lines;
 use crate::search::{Hit, Scope, Skipped, Why, search_by, word_starts};
-use crate::syntax::{Language, occurrences_at, parse, unread_in};
-use crate::text_enum::{is_among, named};
-use crate::verdict::At;
+use crate::verdict::{At, Name};
 use pattern::{Coverage, Match, Otherwise};
+use patterns::{Source, children};
 
 pub(crate) use constructors::sum;
 pub(crate) use type_resolution::{Assessment, judge};
@@ -59,33 +61,20 @@ pub(crate) enum Change {
 pub(crate) struct Sum {
     pub name: String,
     pub language: Language,
-    /// File that declares it.
     pub file: Arc<Path>,
     /// Constructors with the ways a match names each: its name, or the texts that discriminate its values.
     pub constructors: Vec<(String, Vec<String>)>,
-    /// Ranges in that file that declare these names and texts.
-    pub declared: Vec<Range<usize>>,
-    /// Offsets of the constructors' names in that file.
-    pub made_at: Vec<usize>,
-    /// Offsets and names in that file of member types that are declared elsewhere.
-    pub members: Vec<(usize, String)>,
+    /// Ranges of files that declare these names and texts: first the whole type, then its constructors.
+    pub declared: Vec<(Arc<Path>, Range<usize>)>,
+    /// Names of member types that are declared elsewhere.
+    pub members: Vec<Name>,
     /// True for a TypeScript union whose values are discriminated by a field. The field is then resolved.
     pub is_union: bool,
     /// Discriminating names with their qualifiers: `Kind.Circle`.
     pub tags: BTreeSet<(String, String)>,
     /// A member of the union whose values may have unknown discriminators.
     pub opaque: Option<String>,
-    /// Text of that file.
     pub text: Arc<[u8]>,
-}
-
-/// Filter for names that are constructors of the type.
-#[derive(Debug, Clone)]
-pub(crate) enum Ours {
-    /// Names without another type as qualifier.
-    ByName,
-    /// All names except those at these positions.
-    But(BTreeSet<At>),
 }
 
 /// A match.
@@ -127,49 +116,28 @@ pub(crate) struct Site {
     pub text: String,
 }
 
-/// A name among the tokens of a macro.
-#[derive(Debug)]
-pub(crate) struct Unread {
-    pub path: Arc<Path>,
-    pub at: usize,
-    pub line: usize,
-    pub name: String,
-}
-
-/// A match before it is known which of its names are constructors of the type.
-#[derive(Debug)]
-struct MatchSite {
-    path: Arc<Path>,
-    line: usize,
-    last_line: usize,
-    column: usize,
-    enclosing: String,
-    text: String,
-    one: Match,
-}
-
 /// Result of the search.
 #[derive(Debug, Default)]
 pub(crate) struct Matches {
-    /// Matches with names that could be constructors of the type, sorted by path and line.
-    all: Vec<MatchSite>,
+    /// Matches with names that could be constructors of the type, and their sites without names and effects. Sorted by
+    /// path and line.
+    all: Vec<(Match, Site)>,
     pub files: usize,
     pub skipped: Vec<Skipped>,
     /// Imports that rename a constructor. Uses of the new name are not found.
     pub renamed: Vec<(Arc<Path>, usize)>,
-    /// Positions among macro tokens that do not parse but may name a constructor.
-    pub unread: Vec<Unread>,
-    /// Texts of the files that were read.
+    /// Names among macro tokens that do not parse.
+    pub unread: Vec<Name>,
     pub texts: Texts,
 }
 
 /// Finds the matches with names that could be constructors of a type.
 pub(crate) fn matches(scope: &Scope, sum: &Sum) -> Matches {
-    let family = crate::syntax::family(sum.language);
+    let family = syntax::family(sum.language);
     let marks: Vec<&str> = sum.constructors.iter().flat_map(|(_, marks)| marks.iter().map(String::as_str)).collect();
     let finders: Vec<Finder<'_>> = marks.iter().map(|mark| Finder::new(mark.as_bytes())).collect();
     let find = |language: Language, text: &[u8]| -> Vec<usize> {
-        if crate::syntax::family(language) != family {
+        if syntax::family(language) != family {
             return Vec::new();
         }
         let mut starts: Vec<usize> =
@@ -186,29 +154,28 @@ pub(crate) fn matches(scope: &Scope, sum: &Sum) -> Matches {
             continue;
         };
         found.all.extend(in_file.all);
-        found.renamed.extend(in_file.renamed.into_iter().map(|line| (hit.path.as_path().into(), line)));
+        found.skipped.extend(in_file.skipped);
+        found.renamed.extend(in_file.renamed);
         found.unread.extend(in_file.unread);
-        let lines = in_file.unread_lines;
-        let skipped = || Skipped { lines: lines.clone(), ..Skipped::new(hit.path.clone(), Why::Unread, 0) };
-        found.skipped.extend((!lines.is_empty()).then(skipped));
     }
     found.texts = searched.hits.into_iter().map(|hit| (hit.path.into(), hit.text.into())).collect();
     found
 }
 
 impl Matches {
-    /// Returns the matches on the type, and the effect of a change on each.
-    pub(crate) fn sites(&self, sum: &Sum, change: &Change, ours: &Ours) -> Vec<Site> {
-        let site = |place: &MatchSite| {
-            let text = Text { bytes: self.texts.get(&place.path).map(|text| &text[..]).unwrap_or_default() };
+    /// Returns the matches on the type, and the effect of a change on each. Names at the places `out` do not count; by
+    /// default, those that another type qualifies do not count.
+    pub(crate) fn sites(&self, sum: &Sum, change: &Change, out: Option<&BTreeSet<At>>) -> Vec<Site> {
+        let site = |(one, place): &(Match, Site)| {
+            let text = self.texts.get(&place.path).map(|text| &text[..]).unwrap_or_default();
             let is_ours = |name: &str, qualifier: Option<&str>, at: usize| {
                 names_constructor(sum, name, qualifier)
-                    && match ours {
-                        Ours::ByName => qualifier.is_none_or(|qualifier| is_ours(sum, qualifier, text)),
-                        Ours::But(others) => !others.contains(&(place.path.clone(), at)),
+                    && match out {
+                        None => qualifier.is_none_or(|qualifier| is_ours(sum, qualifier, text)),
+                        Some(out) => !out.contains(&(place.path.clone(), at)),
                     }
             };
-            pattern::judged(&place.one, &is_ours).map(|judged| self::site(sum, change, place, judged))
+            pattern::judged(one, &is_ours).map(|judged| self::site(sum, change, place, judged))
         };
         self.all.iter().filter_map(site).collect()
     }
@@ -217,7 +184,7 @@ impl Matches {
 /// True if a name is that of a constructor, or of a text that discriminates one.
 fn names_constructor(sum: &Sum, name: &str, qualifier: Option<&str>) -> bool {
     // `switch (typeof value)` tells the members `string` and `number` apart, and nothing else does.
-    let is_typeof = qualifier == Some(switch::TYPEOF);
+    let is_typeof = qualifier == Some(patterns::TYPEOF);
     let is_compared = |member: &str| !sum.is_union || is_typeof == is_among(constructors::WITHOUT_TAGS, member);
     // A text is not a name.
     let is_text = || sum.is_union && qualifier.is_some() && !is_typeof && !sum.tags.iter().any(|(_, tag)| tag == name);
@@ -225,32 +192,23 @@ fn names_constructor(sum: &Sum, name: &str, qualifier: Option<&str>) -> bool {
         && sum.constructors.iter().any(|(member, marks)| is_compared(member) && marks.iter().any(|mark| mark == name))
 }
 
-struct InFile {
-    all: Vec<MatchSite>,
-    /// Lines of imports that rename a constructor.
-    renamed: Vec<usize>,
-    unread: Vec<Unread>,
-    /// First and last lines of the parts that name a constructor but do not parse.
-    unread_lines: Vec<(usize, usize)>,
-}
-
-fn in_file(scope: &Scope, hit: &Hit, sum: &Sum) -> Option<InFile> {
+fn in_file(scope: &Scope, hit: &Hit, sum: &Sum) -> Option<Matches> {
     let tree = parse(hit.language, &hit.text, scope.until)?;
-    let text = Text { bytes: &hit.text };
-    let mut tokens = tokens::Reader::new(&hit.text, &hit.starts, scope.until);
-    let mut others = Vec::new();
-    match hit.language {
-        Language::Rust => tokens.file(tree.root_node()),
-        language => descend(&mut tree.walk(), &hit.starts, &mut |node| {
-            others.extend(match language {
-                Language::Haskell => haskell::read(text, node),
-                Language::Python => python::read(text, node),
-                _ => switch::read(text, node, sum.is_union),
+    let source = Source { text: &hit.text, language: hit.language, is_union: sum.is_union, compared: None };
+    let (mut found, mut unread) = (Vec::new(), Vec::new());
+    if hit.language == Language::Rust {
+        let mut reader = tokens::Reader::new(source, &hit.starts, scope.until);
+        reader.file(tree.root_node());
+        (found, unread) = (reader.found, reader.unread);
+    } else {
+        descend(&mut tree.walk(), &hit.starts, &mut |node| {
+            found.extend(match hit.language {
+                Language::Haskell => haskell::read(source, node),
+                Language::Python => python::read(source, node),
+                _ => switch::read(source, node),
             });
-        }),
+        });
     }
-    let (mut found, unread) = (tokens.found, tokens.unread);
-    found.extend(others);
     // The clauses of a function form one match.
     found.sort_by_key(|one: &Match| (one.bytes.start, one.bytes.end));
     found.dedup_by(|one, other| one.bytes == other.bytes && one.form == other.form);
@@ -261,73 +219,66 @@ fn in_file(scope: &Scope, hit: &Hit, sum: &Sum) -> Option<InFile> {
         let first = hit.starts.partition_point(|start| *start < one.bytes.start);
         hit.starts.get(first).copied().filter(|start| one.bytes.contains(start))
     };
-    let mut places: Vec<Range<usize>> = found
-        .iter()
-        .filter_map(|one| {
-            let start = mention(one)?;
-            let names = sum.constructors.iter().flat_map(|(_, marks)| marks);
-            let name = names.filter(|mark| hit.text[start..].starts_with(mark.as_bytes())).map(String::len).max()?;
-            Some(start..start + name)
-        })
-        .collect();
+    let is_renamed = |place: &Range<usize>| hit.text[place.end..].trim_ascii_start().starts_with(b"as ");
+    let imports = hit.starts.iter().filter_map(|start| mark_at(sum, &hit.text, *start)).filter(is_renamed);
+    let mentions = found.iter().filter_map(|one| mark_at(sum, &hit.text, mention(one)?));
+    let mut places: Vec<Range<usize>> = mentions.chain(imports).collect();
     places.sort_by_key(|place| place.start);
     places.dedup();
     let all = occurrences_at(hit.language, &hit.text, &places, scope.until)?;
     let labels: BTreeMap<usize, String> =
         all.iter().map(|one| (one.bytes.start, label(&one.enclosing, hit.language))).collect();
-    let place = |one: Match| {
+    let renamed = all.iter().filter(|one| one.alias.is_some()).map(|one| (path.clone(), lines.line(one.bytes.start)));
+    let site = |one: Match| {
         let (at, line) = (one.bytes.start, lines.line(one.bytes.start));
-        MatchSite {
+        let site = Site {
             path: path.clone(),
+            effect: Effect::Undecided,
             line,
             last_line: lines.line(one.bytes.end),
             column: lines.column(at),
             enclosing: mention(&one).and_then(|start| labels.get(&start).cloned()).unwrap_or_default(),
-            text: lines.excerpt(line, Some(at)).unwrap_or_default(),
-            one,
-        }
+            form: one.form,
+            names: Vec::new(),
+            missing: Vec::new(),
+            has_wildcard: false,
+            has_others: false,
+            how: String::new(),
+            verdict: Verdict::Undecided(Code::Absent),
+            places: BTreeSet::new(),
+            text: project::visible::escaped(lines.excerpt(line, Some(at)).unwrap_or_default().trim()),
+        };
+        (one, site)
     };
-    let mut all: Vec<MatchSite> = found.into_iter().map(place).collect();
-    all.sort_by_key(|place| (place.line, place.column));
-    let unread = unread.into_iter().filter_map(|at| unread_at(tree.root_node(), at, text, sum, &path, &lines));
     let mut unread_lines = unread_in(hit.language, &hit.text, scope.until);
     unread_lines.retain(|(first, last)| hit.starts.iter().any(|start| (*first..=*last).contains(&lines.line(*start))));
-    Some(InFile { unread: unread.collect(), renamed: renamed(scope, hit, sum, &lines), unread_lines, all })
+    let skipped = match unread_lines.is_empty() {
+        true => Vec::new(),
+        false => vec![Skipped { lines: unread_lines, ..Skipped::new(hit.path.clone(), Why::Unread, 0) }],
+    };
+    let unread = unread.into_iter().filter_map(|at| unread_at(tree.root_node(), at, source, sum, &path));
+    let (renamed, unread) = (renamed.collect(), unread.collect());
+    let mut all: Vec<(Match, Site)> = found.into_iter().map(site).collect();
+    all.sort_by_key(|(_, site)| (site.line, site.column));
+    Some(Matches { all, skipped, renamed, unread, ..Matches::default() })
+}
+
+/// Returns the range of the longest constructor's name or text that begins at an offset.
+fn mark_at(sum: &Sum, text: &[u8], start: usize) -> Option<Range<usize>> {
+    let marks = sum.constructors.iter().flat_map(|(_, marks)| marks);
+    let length = marks.filter(|mark| text[start..].starts_with(mark.as_bytes())).map(String::len).max()?;
+    Some(start..start + length)
 }
 
 /// Returns the name at a position among tokens, unless it is inside a string or belongs to another type.
-fn unread_at(
-    root: Node<'_>,
-    at: usize,
-    text: Text<'_>,
-    sum: &Sum,
-    path: &Arc<Path>,
-    lines: &Lines<'_>,
-) -> Option<Unread> {
+fn unread_at(root: Node<'_>, at: usize, source: Source<'_>, sum: &Sum, path: &Arc<Path>) -> Option<Name> {
     let node = root.descendant_for_byte_range(at, at + 1).filter(|node| node.kind() == "identifier")?;
-    let qualifier = text.bytes[..at].trim_ascii_end().strip_suffix(b"::").map(rust::last_word);
-    let is_out = qualifier.is_some_and(|qualifier| !is_ours(sum, &qualifier, text));
-    (!is_out).then(|| Unread { path: path.clone(), at, line: lines.line(at), name: text.node_text(node) })
+    let qualifier = source.text[..at].trim_ascii_end().strip_suffix(b"::").map(last_word);
+    let is_out = qualifier.is_some_and(|qualifier| !is_ours(sum, &String::from_utf8_lossy(qualifier), source.text));
+    (!is_out).then(|| Name { path: path.clone(), at, word: source.node_text(node) })
 }
 
-/// Returns the lines of imports that rename a constructor.
-fn renamed(scope: &Scope, hit: &Hit, sum: &Sum, lines: &Lines<'_>) -> Vec<usize> {
-    let marks = || sum.constructors.iter().flat_map(|(_, marks)| marks);
-    let places = hit.starts.iter().filter_map(|start| {
-        let rest = &hit.text[*start..];
-        let name = marks().filter(|mark| rest.starts_with(mark.as_bytes())).map(String::len).max()?;
-        let is_renamed = rest[name..].trim_ascii_start().starts_with(b"as ");
-        is_renamed.then_some(*start..*start + name)
-    });
-    let places: Vec<Range<usize>> = places.collect();
-    if places.is_empty() {
-        return Vec::new();
-    }
-    let all = occurrences_at(hit.language, &hit.text, &places, scope.until).unwrap_or_default();
-    all.iter().filter(|one| one.alias.is_some()).map(|one| lines.line(one.bytes.start)).collect()
-}
-
-fn site(sum: &Sum, change: &Change, place: &MatchSite, judged: Coverage) -> Site {
+fn site(sum: &Sum, change: &Change, place: &Site, judged: Coverage) -> Site {
     let constructor = |mark: &String| sum.constructors.iter().find(|(_, marks)| marks.contains(mark));
     let mut names: Vec<String> = judged.names.iter().filter_map(constructor).map(|(name, _)| name.clone()).collect();
     names.dedup();
@@ -348,31 +299,16 @@ fn site(sum: &Sum, change: &Change, place: &MatchSite, judged: Coverage) -> Site
             (Effect::Breaks, format!("{how}: it names {name}"))
         }
     };
-    Site {
-        path: place.path.clone(),
-        line: place.line,
-        last_line: place.last_line,
-        column: place.column,
-        enclosing: place.enclosing.clone(),
-        form: place.one.form,
-        names,
-        has_wildcard: judged.has_wildcard,
-        has_others: judged.has_others,
-        missing,
-        effect,
-        how,
-        verdict: Verdict::Undecided(Code::Absent),
-        places: judged.places,
-        text: project::visible::escaped(place.text.trim()),
-    }
+    let (has_wildcard, has_others, places) = (judged.has_wildcard, judged.has_others, judged.places);
+    Site { names, missing, has_wildcard, has_others, effect, how, places, ..place.clone() }
 }
 
 /// True if the qualifier of a constructor is its type, a module or a package, and not another type.
-fn is_ours(sum: &Sum, qualifier: &str, text: Text<'_>) -> bool {
+fn is_ours(sum: &Sum, qualifier: &str, text: &[u8]) -> bool {
     let is_type = qualifier.starts_with(char::is_uppercase) && sum.language != Language::Haskell;
     // `use Shape as S`, `type S = Shape`.
     let is_alias = || {
-        let is_said = |said: String| memchr::memmem::find(text.bytes, said.as_bytes()).is_some();
+        let is_said = |said: String| memchr::memmem::find(text, said.as_bytes()).is_some();
         is_said(format!(" as {qualifier}")) || is_said(format!("type {qualifier} ="))
     };
     !is_type
@@ -382,35 +318,16 @@ fn is_ours(sum: &Sum, qualifier: &str, text: Text<'_>) -> bool {
         || is_alias()
 }
 
-/// A text whose nodes are read.
-#[derive(Clone, Copy)]
-struct Text<'a> {
-    bytes: &'a [u8],
-}
-
-impl Text<'_> {
-    fn node_text(self, node: Node<'_>) -> String {
-        String::from_utf8_lossy(self.bytes.get(node.byte_range()).unwrap_or_default()).into_owned()
-    }
-}
-
-/// Returns the named children of a node without comments. Includes wildcards, which are unnamed in some grammars.
-fn children(node: Node<'_>) -> Vec<Node<'_>> {
-    let mut cursor = node.walk();
-    let is_part = |child: &Node<'_>| (child.is_named() || child.kind() == "_") && !child.kind().contains("comment");
-    node.children(&mut cursor).filter(is_part).collect()
-}
-
 /// True if a match ends a function that must return a value, so that an unhandled value is a type error. `may_end` are
 /// words of types that permit an end without one.
-fn must_return(text: Text<'_>, node: Node<'_>, block: &str, may_end: &str) -> bool {
+fn must_return(source: Source<'_>, node: Node<'_>, block: &str, may_end: &str) -> bool {
     let Some(body) = node.parent().filter(|body| body.kind() == block) else { return false };
     let returns = body.parent().and_then(|function| function.child_by_field_name("return_type"));
     let may_be_nothing = |of: String| {
         let mut words = of.split(|c: char| !c.is_alphanumeric() && c != '_');
         words.any(|word| is_among(may_end, word))
     };
-    children(body).last() == Some(&node) && returns.is_some_and(|of| !may_be_nothing(text.node_text(of)))
+    children(body).last() == Some(&node) && returns.is_some_and(|of| !may_be_nothing(source.node_text(of)))
 }
 
 /// True if code begins with a failing call.

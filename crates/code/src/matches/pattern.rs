@@ -1,12 +1,13 @@
 //! Patterns of all languages in one tree, and the effect of a new constructor on a branch.
 
 use std::collections::BTreeSet;
+use std::ops::Range;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Pattern {
     /// Matches everything: a wildcard, or a name that binds.
     Any,
-    /// Matches the values of one constructor, or a tuple; each part has a position or a field name.
+    /// Matches the values of one constructor, a tuple or a list; each part has a position or a field name.
     Of {
         name: String,
         qualifier: Option<String>,
@@ -20,40 +21,20 @@ pub(super) enum Pattern {
 }
 
 impl Pattern {
-    pub(super) fn named(name: impl Into<String>, qualifier: Option<String>, at: usize) -> Pattern {
-        Pattern::Of { name: name.into(), qualifier, at, parts: Vec::new() }
-    }
-
     /// Combines adjacent parts: a tuple, or the arguments of a function.
-    pub(super) fn combine_adjacent(parts: impl IntoIterator<Item = Pattern>) -> Pattern {
-        let parts = numbered(parts);
-        Pattern::Of { name: format!("({})", parts.len()), qualifier: None, at: 0, parts }
+    pub(super) fn combine_adjacent(parts: Vec<Pattern>) -> Pattern {
+        let name = format!("({})", parts.len());
+        Pattern::Of { name, qualifier: None, at: 0, parts: numbered(parts) }
     }
 }
 
-impl Pattern {
-    /// Combines the elements of a slice, with a possible rest at this index.
-    pub(super) fn sequence(elements: Vec<Pattern>, rest: Option<usize>) -> Pattern {
-        if elements.is_empty() && rest.is_some() {
-            return Pattern::Any;
-        }
-        let count = elements.len();
-        // Elements after the rest are counted from the end.
-        let number = |at: usize| match rest {
-            Some(rest) if at >= rest => format!("-{}", count - at),
-            _ => at.to_string(),
-        };
-        let parts = elements.into_iter().enumerate().map(|(at, element)| (number(at), element)).collect();
-        let name = if rest.is_some() { format!("[{count}..]") } else { format!("[{count}]") };
-        Pattern::Of { name, qualifier: None, at: 0, parts }
-    }
-}
+/// The name of a list or a slice. Which of its parts take a value depends on its length.
+pub(super) const LIST: &str = "[";
 
-pub(super) fn numbered(parts: impl IntoIterator<Item = Pattern>) -> Vec<(String, Pattern)> {
+pub(super) fn numbered(parts: Vec<Pattern>) -> Vec<(String, Pattern)> {
     parts.into_iter().enumerate().map(|(number, part)| (number.to_string(), part)).collect()
 }
 
-/// A branch of a match.
 #[derive(Debug, Clone)]
 pub(super) struct Arm {
     pub pattern: Pattern,
@@ -74,10 +55,18 @@ pub(super) enum Otherwise {
 /// A place that matches on a value.
 #[derive(Debug)]
 pub(super) struct Match {
-    pub bytes: std::ops::Range<usize>,
+    pub bytes: Range<usize>,
     pub form: &'static str,
     pub arms: Vec<Arm>,
     pub otherwise: Otherwise,
+}
+
+impl Match {
+    /// Creates a match with one pattern.
+    pub(super) fn single(bytes: Range<usize>, form: &'static str, pattern: Pattern, otherwise: Otherwise) -> Match {
+        let arms = vec![Arm { pattern, is_guarded: false, refuses: None }];
+        Match { bytes, form, arms, otherwise }
+    }
 }
 
 /// Share of a constructor's values that a pattern accepts.
@@ -97,7 +86,6 @@ pub(super) type IsOurs<'a> = &'a dyn Fn(&str, Option<&str>, usize) -> bool;
 /// A match, as it concerns the constructors of a type.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Coverage {
-    /// Constructors named by the match.
     pub names: Vec<String>,
     /// Positions to resolve with the language server.
     pub places: BTreeSet<(usize, String)>,
@@ -187,8 +175,10 @@ fn takes(pattern: &Pattern, way: &[(String, String)]) -> Takes {
         Pattern::Of { name, parts, .. } => {
             let Some(((of, part), rest)) = way.split_first() else { return Takes::Nothing };
             if of != name {
-                // Slices of other lengths may accept the same values.
-                return if of.starts_with('[') && name.starts_with('[') { Takes::Some } else { Takes::Nothing };
+                return Takes::Nothing;
+            }
+            if name == LIST {
+                return Takes::Some;
             }
             let at = |wanted: &str| parts.iter().find(|(label, _)| label == wanted).map(|(_, inner)| inner);
             let inner = at(part).map_or(Takes::All, |inner| takes(inner, rest));

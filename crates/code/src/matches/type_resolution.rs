@@ -2,44 +2,39 @@
 //! and a match without remaining names is refuted.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::ops::Range;
-use std::path::Path;
-use std::sync::Arc;
 
-use super::{Change, Matches, Ours, Site, Sum, Unread};
+use syntax::family;
+
+use super::{Change, Matches, Site, Sum};
 use crate::answer::Texts;
-use crate::judgement::{Code, Judgement, Reason, Verdict};
-use crate::syntax::family;
+use crate::judgement::{Code, Judgement, Verdict};
+use crate::line_column::Lines;
 use crate::target::Target;
 use crate::verdict::{At, Call, Meaning, Meanings, Name, meanings, recalled, remember};
 
 /// Results of the language server.
 pub(crate) struct Assessment {
     pub judged: Judgement,
+    pub sites: Vec<Site>,
     /// Number of matches on another type.
     pub refuted: usize,
     /// Texts that the answer is based on.
     pub texts: Texts,
-    /// Verdict for each resolved position.
-    verdicts: BTreeMap<At, Verdict>,
 }
 
 /// Resolves each name that could be a wanted constructor.
-pub(crate) async fn judge(call: &Call<'_>, sum: &Sum, all: &Matches) -> Assessment {
+pub(crate) async fn judge(call: &Call<'_>, sum: &Sum, change: &Change, all: &Matches) -> Assessment {
     let mut judged = Judgement { is_certain: true, ..Judgement::default() };
-    let sites = all.sites(sum, &Change::Add, &Ours::But(BTreeSet::new()));
+    let sites = all.sites(sum, &Change::Add, Some(&BTreeSet::new()));
     let places: BTreeMap<At, &String> =
         sites.iter().flat_map(|site| site.places.iter().map(|(at, name)| ((site.path.clone(), *at), name))).collect();
-    let name = |path: &Arc<Path>, at: usize, word: &str| Name { path: path.clone(), at, word: word.to_owned() };
-    let members = sum.members.iter().map(|(at, word)| name(&sum.file, *at, word));
-    let names = members.chain(places.iter().map(|((path, at), word)| name(path, *at, word)));
-    let names: Vec<Name> = names.chain(all.unread.iter().map(|one| name(&one.path, one.at, &one.name))).collect();
+    let named = places.iter().map(|((path, at), word)| Name { path: path.clone(), at: *at, word: (*word).clone() });
+    let names: Vec<Name> = sum.members.iter().cloned().chain(named).chain(all.unread.iter().cloned()).collect();
     let mut known = all.texts.clone();
     known.entry(sum.file.clone()).or_insert_with(|| sum.text.clone());
     let Meanings { of, texts } = meanings(call, family(sum.language), &sum.file, &names, &known, &mut judged).await;
     let (members, of) = of.split_at(sum.members.len());
-    let mut declared: Vec<(Arc<Path>, Range<usize>)> =
-        sum.declared.iter().map(|bytes| (sum.file.clone(), bytes.clone())).collect();
+    let mut declared = sum.declared.clone();
     // While one member of a union is unresolved, any remaining name may be that member.
     let mut unknown = None;
     for member in members {
@@ -64,7 +59,7 @@ pub(crate) async fn judge(call: &Call<'_>, sum: &Sum, all: &Matches) -> Assessme
     let (of, of_unread) = of.split_at(places.len());
     let mut verdicts: BTreeMap<At, Verdict> = places.into_keys().zip(of.iter().map(verdict)).collect();
     let unread = all.unread.iter().zip(of_unread).filter(|(_, meaning)| verdict(meaning) != Verdict::Refuted);
-    let unread: Vec<&Unread> = unread.map(|(one, _)| one).collect();
+    let unread: Vec<&Name> = unread.map(|(one, _)| one).collect();
     let texts: Texts = known.into_iter().chain(texts).collect();
     let judgements = verdicts.iter().zip(of).filter_map(|((at, verdict), meaning)| match (verdict, meaning) {
         (Verdict::Confirmed, Meaning::Is(targets)) => {
@@ -75,72 +70,65 @@ pub(crate) async fn judge(call: &Call<'_>, sum: &Sum, all: &Matches) -> Assessme
     remember(call.pool, &judgements.collect::<Vec<_>>(), &texts).await;
     let open = verdicts.iter().filter(|(_, verdict)| matches!(verdict, Verdict::Undecided(code) if !code.is_judged()));
     let open: Vec<At> = open.map(|(at, _)| at.clone()).collect();
-    let constructors = sum.made_at.iter().map(|at| (sum.file.clone(), *at)).collect();
+    let constructors = sum.declared.iter().skip(1).map(|(path, bytes)| (path.clone(), bytes.start)).collect();
     for (at, meant) in open.iter().zip(recalled(call, constructors, &open, &texts).await) {
         if meant.is_some() {
             verdicts.insert(at.clone(), Verdict::Earlier);
         }
     }
     let is_refuted = |at: At| verdicts.get(&at) == Some(&Verdict::Refuted);
-    let refuted = sites.iter().filter(|site| self::site_positions(site).all(is_refuted)).count();
+    let refuted = sites.iter().filter(|site| site_positions(site).all(is_refuted)).count();
     if let [(path, line), ..] = &all.renamed[..] {
-        judged.is_certain = false;
-        let count = all.renamed.len();
-        let text = format!(
-            "{}:{line} renames a constructor, and matches by the new name are not found",
-            project::visible::path(path)
-        );
-        judged.reasons.push(Reason { code: Code::Dynamic, text, sites: count });
+        let file = project::visible::path(path);
+        let text = format!("{file}:{line} renames a constructor, and matches by the new name are not found");
+        judged.doubt(Code::Dynamic, text, all.renamed.len());
     }
     if let Some(member) = &sum.opaque {
-        judged.is_certain = false;
-        let text = format!(
-            "{} is one of {}, and the texts of its values are unknown: matches by them are not found",
-            project::visible(member),
-            sum.name
-        );
-        judged.reasons.push(Reason { code: Code::Dynamic, text, sites: 0 });
+        let (member, union) = (project::visible(member), &sum.name);
+        let unknown = "and the texts of its values are unknown: matches by them are not found";
+        judged.doubt(Code::Dynamic, format!("{member} is one of {union}, {unknown}"), 0);
     }
-    if let [one, ..] = &unread[..] {
-        judged.is_certain = false;
-        let text = format!(
-            "{}:{} names {} in macro tokens that are not code: matches there are not found",
-            project::visible::path(&one.path),
-            one.line,
-            one.name
-        );
-        judged.reasons.push(Reason { code: Code::Macro, text, sites: unread.len() });
+    if let [Name { path, at, word }, ..] = unread[..] {
+        let line = Lines::new(texts.get(path).map(|text| &text[..]).unwrap_or_default()).line(*at);
+        let place = format!("{}:{line}", project::visible::path(path));
+        let text = format!("{place} names {word} in macro tokens that are not code: matches there are not found");
+        judged.doubt(Code::Macro, text, unread.len());
     }
-    Assessment { judged, refuted, texts, verdicts }
+    let sites = with_verdicts(sum, change, all, &verdicts, &mut judged);
+    Assessment { judged, sites, refuted, texts }
 }
 
-impl Assessment {
-    /// Applies the verdicts to the matches: names of other types are removed.
-    pub(crate) fn apply(&mut self, sum: &Sum, change: &Change, found: &Matches) -> Vec<Site> {
-        let known: BTreeSet<At> = found.sites(sum, change, &Ours::ByName).iter().flat_map(site_positions).collect();
-        // An undecided name is shown only if its qualifier is compatible.
-        let is_out = |(at, verdict): (&At, &Verdict)| match verdict {
-            Verdict::Refuted => Some(at.clone()),
-            Verdict::Undecided(_) if !known.contains(at) => Some(at.clone()),
-            _ => None,
-        };
-        let out: BTreeSet<At> = self.verdicts.iter().filter_map(is_out).collect();
-        // A constructor qualified by another type's name may belong to an alias of the wanted type.
-        self.judged.is_certain &= out.iter().all(|at| self.verdicts[at] == Verdict::Refuted);
-        let mut sites = found.sites(sum, change, &Ours::But(out));
-        for site in &mut sites {
-            let verdicts: Vec<Verdict> =
-                site_positions(site).map(|at| self.verdicts.get(&at).copied().unwrap_or(site.verdict)).collect();
-            let is_open = |verdict: &&Verdict| matches!(verdict, Verdict::Undecided(_));
-            let is_earlier = |verdict: &&Verdict| **verdict == Verdict::Earlier;
-            let doubted = verdicts.iter().find(is_open).or_else(|| verdicts.iter().find(is_earlier));
-            // The members of this union may also belong to a larger union.
-            let may_be_another = site.has_others && !site.has_wildcard && !sum.members.is_empty();
-            let own = if may_be_another { Verdict::Undecided(Code::Dynamic) } else { Verdict::Confirmed };
-            site.verdict = doubted.copied().unwrap_or(own);
-        }
-        sites
+/// Returns the matches with their verdicts: names of other types are removed.
+fn with_verdicts(
+    sum: &Sum,
+    change: &Change,
+    all: &Matches,
+    verdicts: &BTreeMap<At, Verdict>,
+    judged: &mut Judgement,
+) -> Vec<Site> {
+    let known: BTreeSet<At> = all.sites(sum, change, None).iter().flat_map(site_positions).collect();
+    // An undecided name is shown only if its qualifier is compatible.
+    let is_out = |(at, verdict): &(&At, &Verdict)| match verdict {
+        Verdict::Refuted => true,
+        Verdict::Undecided(_) => !known.contains(*at),
+        _ => false,
+    };
+    let out: BTreeSet<At> = verdicts.iter().filter(is_out).map(|(at, _)| at.clone()).collect();
+    // A constructor qualified by another type's name may belong to an alias of the wanted type.
+    judged.is_certain &= out.iter().all(|at| verdicts[at] == Verdict::Refuted);
+    let mut sites = all.sites(sum, change, Some(&out));
+    for site in &mut sites {
+        let verdicts: Vec<Verdict> =
+            site_positions(site).map(|at| verdicts.get(&at).copied().unwrap_or(site.verdict)).collect();
+        let is_open = |verdict: &&Verdict| matches!(verdict, Verdict::Undecided(_));
+        let is_earlier = |verdict: &&Verdict| **verdict == Verdict::Earlier;
+        let doubted = verdicts.iter().find(is_open).or_else(|| verdicts.iter().find(is_earlier));
+        // The members of this union may also belong to a larger union.
+        let may_be_another = site.has_others && !site.has_wildcard && !sum.members.is_empty();
+        let own = if may_be_another { Verdict::Undecided(Code::Dynamic) } else { Verdict::Confirmed };
+        site.verdict = doubted.copied().unwrap_or(own);
     }
+    sites
 }
 
 fn site_positions(site: &Site) -> impl Iterator<Item = At> {

@@ -3,8 +3,9 @@
 use std::sync::Weak;
 use std::time::Duration;
 
+use lsp::server::{Order, Server};
+
 use super::Servers;
-use crate::server::{Order, Server};
 
 #[derive(Debug, Clone)]
 pub(super) struct Cost {

@@ -4,11 +4,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::time::Duration;
 
+use lsp::server::{State, profile};
+use syntax::{Language, family};
+
 use super::{Options, Pool, Trusts, has_mark, root_of};
 use crate::search::{Scope, list};
-use crate::server::{State, profile};
 use crate::settings::CodeSettings;
-use crate::syntax::{Language, family};
 
 /// The program that would be started or that the settings name, its state, and the reason why it would not be started.
 pub(crate) type Would = (Option<String>, &'static str, Option<String>);

@@ -3,6 +3,7 @@
 
 mod budget;
 mod chosen_server;
+mod readiness;
 mod revision;
 mod toolchain;
 mod trials;
@@ -13,17 +14,16 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Instant, SystemTime};
 
+use lsp::server::profile::{self, Profile};
+use lsp::server::{Journal, Server, Start, State, TRIED_EVERY, Timing};
 use mcp::tool::Context;
 use parking_lot::Mutex;
-use process::{Guard, Spec};
+use process::{Guard, Spec, programs};
 use project::Caller;
 use tokio::sync::Semaphore;
 
 use crate::haskell::{self, Projects};
 use crate::judgement::{Code, Revision};
-use crate::programs;
-use crate::server::profile::{self, Profile};
-use crate::server::{Journal, Server, Start, State, TRIED_EVERY, Timing};
 use crate::settings::CodeSettings;
 use crate::target::KnownTargets;
 use crate::verdict_store::VerdictStore;
@@ -209,6 +209,7 @@ impl Pool {
                 timing: options.timing.clone(),
                 journal: options.journal.clone(),
                 watcher,
+                choose_probes: readiness::choose,
                 starting: self.starting.clone(),
             })
         });

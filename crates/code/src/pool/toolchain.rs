@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
-use crate::server::profile::Profile;
+use lsp::server::profile::Profile;
 
 /// Reports that the toolchain chosen by rustup lacks a server, and how to install it.
 pub(super) fn report_missing_server(

@@ -4,9 +4,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use lsp::server::profile;
+use syntax::{Kind, Language, declarations, family};
+
+use super::readiness;
 use crate::search::{Scope, list, read};
-use crate::server::{profile, readiness};
-use crate::syntax::{Kind, Language, declarations, family};
 
 /// A question about a language.
 #[derive(Debug, PartialEq, Eq)]

@@ -1,16 +1,15 @@
 //! Constructors of a class: the fields that they declare or assign, and how objects are created.
 
+use syntax::{Declaration, Kind, Language, SCRIPTS, family, named_children};
 use tree_sitter::Node;
 
-use super::{Field, Reading, declaring_node};
-use crate::syntax::{Declaration, Kind, Language, SCRIPTS, family, named_children};
+use super::{Field, Reading};
 
 /// A way to create an object that a pattern cannot name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct MadeBy {
     pub signature: String,
     pub line: usize,
-    pub at: usize,
 }
 
 impl Reading<'_> {
@@ -28,13 +27,12 @@ impl Reading<'_> {
     /// Returns how objects of a class are created.
     pub(super) fn made_by(&self, class: &Declaration) -> Vec<MadeBy> {
         let makers = class.members.iter().filter(|member| self.makes(member, class));
-        makers.map(|one| MadeBy { signature: one.signature.clone(), line: 0, at: one.at }).collect()
+        makers.map(|one| MadeBy { signature: one.signature.clone(), line: self.lines.line(one.at) }).collect()
     }
 
     /// Returns the fields that a constructor declares as parameters, or assigns to the new object.
-    pub(super) fn of_constructor(&self, root: Node<'_>, member: &Declaration, class: &Declaration) -> Vec<Field> {
-        let node = declaring_node(root, member.at, member.name.len()).filter(|_| self.makes(member, class));
-        let Some(node) = node else { return Vec::new() };
+    pub(super) fn of_constructor(&self, member: &Declaration, class: &Declaration) -> Vec<Field> {
+        let Some(node) = self.node_of(member).filter(|_| self.makes(member, class)) else { return Vec::new() };
         let mut fields = self.properties(node);
         let body = node.child_by_field_name("body");
         for field in body.into_iter().flat_map(|body| self.assigned(body)) {
@@ -98,9 +96,8 @@ impl Reading<'_> {
     }
 
     /// Returns the type for which a declaration is an alias: `Circle` of `type Round = geo::Circle<f64>`.
-    pub(super) fn alias(&self, root: Node<'_>, declaration: &Declaration) -> Option<String> {
-        let mut node =
-            declaring_node(root, declaration.at, declaration.name.len()).filter(|_| declaration.kind == Kind::Type)?;
+    pub(super) fn alias(&self, declaration: &Declaration) -> Option<String> {
+        let mut node = self.node_of(declaration).filter(|_| declaration.kind == Kind::Type)?;
         // In Python the name is a separate type.
         if node.kind() == "type" {
             node = node.parent()?;

@@ -3,15 +3,17 @@
 mod classes;
 mod sum_types;
 
+use std::ops::Range;
 use std::time::Instant;
 
 use schemars::JsonSchema;
 use serde::Serialize;
+use syntax::text_enum::is_among;
+use syntax::{Declaration, Kind, Language, named_children, parse};
 use tree_sitter::Node;
 
 pub(crate) use self::classes::MadeBy;
-use crate::syntax::{Declaration, Kind, Language, named_children, parse};
-use crate::text_enum::is_among;
+use crate::line_column::Lines;
 
 /// A field.
 #[derive(Debug, Default, Clone, PartialEq, Eq, Serialize, JsonSchema)]
@@ -73,32 +75,46 @@ pub(crate) struct Shape {
     pub alias: Option<String>,
 }
 
+impl Shape {
+    /// Adds a constructor with its fields, which belong to the one of this name.
+    fn add(&mut self, made: Constructor, fields: Vec<Field>, is_record: bool, name: Option<String>) {
+        self.constructors.push(Constructor {
+            fields: fields.iter().map(|field| field.of.clone()).collect(),
+            is_record,
+            field_names: fields.iter().filter(|_| is_record).map(|field| field.name.clone()).collect(),
+            ..made
+        });
+        self.fields.extend(fields.into_iter().map(|field| Field { constructor: name.clone(), ..field }));
+    }
+}
+
 /// Returns the fields and constructors of a declaration.
 pub(crate) fn shape(language: Language, text: &[u8], declaration: &Declaration, until: Instant) -> Shape {
     let Some(tree) = parse(language, text, until) else { return Shape::default() };
-    let reading = Reading { language, text };
-    let mut shape = match language {
-        Language::Haskell => reading.haskell(&tree.root_node(), declaration),
-        Language::Rust => reading.rust(&tree.root_node(), declaration),
-        _ => reading.members(&tree.root_node(), declaration),
+    let reading = Reading { language, text, lines: Lines::new(text), root: tree.root_node() };
+    let shape = match language {
+        Language::Haskell => reading.haskell(declaration),
+        Language::Rust => reading.rust(declaration),
+        _ => reading.members(declaration),
     };
-    shape.alias = reading.alias(tree.root_node(), declaration);
-    let lines = crate::line_column::Lines::new(text);
-    shape.made_by.iter_mut().for_each(|made| made.line = lines.line(made.at));
-    shape.fields.iter_mut().for_each(|field| field.line = lines.line(field.at));
-    shape.constructors.iter_mut().for_each(|constructor| constructor.line = lines.line(constructor.at));
-    shape
+    Shape { alias: reading.alias(declaration), ..shape }
 }
 
 struct Reading<'a> {
     language: Language,
     text: &'a [u8],
+    lines: Lines<'a>,
+    root: Node<'a>,
 }
 
-impl Reading<'_> {
+impl<'a> Reading<'a> {
+    /// Returns a part of the text in one line.
+    fn words(&self, range: Range<usize>) -> String {
+        String::from_utf8_lossy(&self.text[range]).split_whitespace().collect::<Vec<_>>().join(" ")
+    }
+
     fn node_text(&self, node: Node<'_>) -> String {
-        let text = String::from_utf8_lossy(&self.text[node.byte_range()]).into_owned();
-        text.split_whitespace().collect::<Vec<_>>().join(" ")
+        self.words(node.byte_range())
     }
 
     fn field(&self, node: Option<Node<'_>>, field: &str) -> Option<String> {
@@ -106,20 +122,25 @@ impl Reading<'_> {
     }
 
     fn new_field(&self, name: String, of: String, at: usize) -> Field {
-        Field { name, of, at, ..Field::default() }
+        Field { name, of, at, line: self.lines.line(at), ..Field::default() }
     }
 
     fn constructor(&self, name: String, at: usize) -> Constructor {
-        Constructor { name, at, ..Constructor::default() }
+        Constructor { name, at, line: self.lines.line(at), ..Constructor::default() }
+    }
+
+    /// Returns the node of a declaration: the nearest one larger than its name.
+    fn node_of(&self, one: &Declaration) -> Option<Node<'a>> {
+        let name = self.root.named_descendant_for_byte_range(one.at, one.at + one.name.len())?;
+        std::iter::successors(name.parent(), Node::parent).find(|node| !is_among(WRAPPERS, node.kind()))
     }
 
     // Most languages: the fields and constructors of the outline.
-    fn members(&self, root: &Node<'_>, declaration: &Declaration) -> Shape {
+    fn members(&self, declaration: &Declaration) -> Shape {
         let mut shape = Shape::default();
         for member in &declaration.members {
-            let node = declaring_node(*root, member.at, member.name.len());
             match member.kind {
-                Kind::Field => shape.fields.push(self.member(node, member)),
+                Kind::Field => shape.fields.push(self.member(member)),
                 Kind::Constructor => {
                     let doc = member.doc.clone();
                     shape.constructors.push(Constructor { doc, ..self.constructor(member.name.clone(), member.at) });
@@ -127,7 +148,7 @@ impl Reading<'_> {
                 // A constructor may also declare fields.
                 Kind::Method => {
                     let is_known = |field: &Field| shape.fields.iter().any(|known| known.name == field.name);
-                    let more = self.of_constructor(*root, member, declaration);
+                    let more = self.of_constructor(member, declaration);
                     let more: Vec<Field> = more.into_iter().filter(|field| !is_known(field)).collect();
                     shape.fields.extend(more);
                 }
@@ -135,11 +156,12 @@ impl Reading<'_> {
             }
         }
         shape.made_by = self.made_by(declaration);
-        self.sum(*root, declaration, &mut shape);
+        self.sum(declaration, &mut shape);
         shape
     }
 
-    fn member(&self, node: Option<Node<'_>>, member: &Declaration) -> Field {
+    fn member(&self, member: &Declaration) -> Field {
+        let node = self.node_of(member);
         let of = match self.language {
             Language::C | Language::Cpp => node.map(|node| self.c_type(node, member)),
             Language::Go => node.and_then(|node| self.go_type(node)),
@@ -174,64 +196,56 @@ impl Reading<'_> {
         let mut cursor = node.walk();
         let own =
             node.children_by_field_name("declarator", &mut cursor).find(|one| one.byte_range().contains(&member.at));
-        let before = String::from_utf8_lossy(&self.text[node.start_byte()..of.end_byte()]).into_owned();
-        let declarator = own.map(|own| {
-            let text = |from: usize, to: usize| String::from_utf8_lossy(&self.text[from..to]).into_owned();
-            format!("{}{}", text(own.start_byte(), member.at), text(member.at + member.name.len(), own.end_byte()))
-        });
-        let whole = format!("{before} {}", declarator.unwrap_or_default());
-        whole.split_whitespace().collect::<Vec<_>>().join(" ")
+        let mut text = self.text[node.start_byte()..of.end_byte()].to_vec();
+        if let Some(own) = own {
+            text.push(b' ');
+            text.extend_from_slice(&self.text[own.start_byte()..member.at]);
+            text.extend_from_slice(&self.text[member.at + member.name.len()..own.end_byte()]);
+        }
+        String::from_utf8_lossy(&text).split_whitespace().collect::<Vec<_>>().join(" ")
     }
 
-    fn rust(&self, root: &Node<'_>, declaration: &Declaration) -> Shape {
+    fn rust(&self, declaration: &Declaration) -> Shape {
         let mut shape = Shape::default();
-        let holders: Vec<(&str, usize, &Declaration)> = match declaration.kind {
-            Kind::Enum => {
-                let variants = declaration.members.iter().filter(|member| member.kind == Kind::Constructor);
-                variants.map(|variant| (variant.name.as_str(), variant.at, variant)).collect()
-            }
-            Kind::Struct | Kind::Union => vec![(declaration.name.as_str(), declaration.at, declaration)],
+        let is_enum = declaration.kind == Kind::Enum;
+        let holders: Vec<&Declaration> = match declaration.kind {
+            Kind::Enum => declaration.members.iter().filter(|member| member.kind == Kind::Constructor).collect(),
+            Kind::Struct | Kind::Union => vec![declaration],
             _ => Vec::new(),
         };
-        for (name, at, holder) in holders {
-            let mut made = Constructor { doc: holder.doc.clone(), ..self.constructor(name.to_owned(), at) };
-            let node = declaring_node(*root, at, name.len());
-            let positional = node.and_then(|node| node.child_by_field_name("body"));
-            let positional = positional.filter(|body| body.kind() == "ordered_field_declaration_list");
-            let mut fields: Vec<Field> = Vec::new();
-            if let Some(list) = positional {
-                let mut cursor = list.walk();
-                for (number, of) in list.children_by_field_name("type", &mut cursor).enumerate() {
-                    fields.push(self.new_field(number.to_string(), self.node_text(of), of.start_byte()));
+        for holder in holders {
+            let body = self.node_of(holder).and_then(|node| node.child_by_field_name("body"));
+            let positional = body.filter(|body| body.kind() == "ordered_field_declaration_list");
+            let fields: Vec<Field> = match positional {
+                Some(list) => {
+                    let types = children(list, "type").into_iter().enumerate();
+                    types.map(|(at, of)| self.new_field(at.to_string(), self.node_text(of), of.start_byte())).collect()
                 }
-            } else {
-                let named = holder.members.iter().filter(|member| member.kind == Kind::Field);
-                fields.extend(
-                    named.map(|member| self.member(declaring_node(*root, member.at, member.name.len()), member)),
-                );
-                made.is_record = !fields.is_empty();
-                made.field_names = fields.iter().map(|field| field.name.clone()).collect();
-            }
-            made.fields = fields.iter().map(|field| field.of.clone()).collect();
-            let constructor = (declaration.kind == Kind::Enum).then(|| name.to_owned());
-            shape.fields.extend(fields.into_iter().map(|field| Field { constructor: constructor.clone(), ..field }));
-            shape.constructors.push(made);
+                None => {
+                    let named = holder.members.iter().filter(|member| member.kind == Kind::Field);
+                    named.map(|member| self.member(member)).collect()
+                }
+            };
+            let made = Constructor { doc: holder.doc.clone(), ..self.constructor(holder.name.clone(), holder.at) };
+            let name = is_enum.then(|| holder.name.clone());
+            shape.add(made, fields, positional.is_none(), name);
         }
+        // A struct without fields is no record.
+        shape.constructors.iter_mut().for_each(|made| made.is_record &= !made.fields.is_empty());
         shape
     }
 
-    fn haskell(&self, root: &Node<'_>, declaration: &Declaration) -> Shape {
+    fn haskell(&self, declaration: &Declaration) -> Shape {
         let mut shape = Shape::default();
-        let Some(node) = declaring_node(*root, declaration.at, declaration.name.len()) else { return shape };
+        let Some(node) = self.node_of(declaration) else { return shape };
         let has_pragma = |name: &str| {
-            let pragmas = named_children(*root).into_iter();
+            let pragmas = named_children(self.root).into_iter();
             pragmas.take_while(|node| node.kind() == "pragma" || node.kind().contains("comment")).any(|node| {
                 let text = self.node_text(node);
                 node.kind() == "pragma" && text.split(|c: char| !c.is_alphanumeric()).any(|word| word == name)
             })
         };
         let all_strict = has_pragma("StrictData") || has_pragma("Strict");
-        let is_newtype = node.kind() == "newtype";
         let list = node.child_by_field_name("constructors").or_else(|| node.child_by_field_name("constructor"));
         let Some(list) = list else { return shape };
         shape.is_gadt = list.kind() == "gadt_constructors";
@@ -240,7 +254,7 @@ impl Reading<'_> {
             _ => named_children(list),
         };
         for constructor in constructors {
-            self.haskell_constructor(constructor, all_strict && !is_newtype, &mut shape);
+            self.haskell_constructor(constructor, all_strict && node.kind() != "newtype", &mut shape);
         }
         for one in declaration.members.iter().flat_map(|member| std::iter::once(member).chain(&member.members)) {
             let doc = || one.doc.clone();
@@ -251,40 +265,31 @@ impl Reading<'_> {
     }
 
     fn haskell_constructor(&self, node: Node<'_>, all_strict: bool, shape: &mut Shape) {
-        let children = |node: Node<'_>, field: &str| -> Vec<(usize, usize)> {
-            let mut cursor = node.walk();
-            node.children_by_field_name(field, &mut cursor).map(|node| (node.start_byte(), node.end_byte())).collect()
-        };
-        let text = |(from, to): (usize, usize)| {
-            String::from_utf8_lossy(&self.text[from..to]).split_whitespace().collect::<Vec<_>>().join(" ")
-        };
         let inner = node.child_by_field_name("constructor").unwrap_or(node);
         let name = inner.child_by_field_name("name").or_else(|| inner.child_by_field_name("operator"));
-        let names = match (name, node.child_by_field_name("names")) {
-            (Some(name), _) => vec![(name.start_byte(), name.end_byte())],
-            (None, Some(names)) => {
-                named_children(names).into_iter().map(|name| (name.start_byte(), name.end_byte())).collect()
-            }
-            (None, None) => return,
-        };
+        let names = name
+            .map_or_else(|| children(node, "names").into_iter().flat_map(named_children).collect(), |name| vec![name]);
         let constraints = self.field(Some(node), "context").or_else(|| self.field(Some(inner), "context"));
         let of = node.child_by_field_name("type");
         let record = inner.child_by_field_name("fields").or_else(|| of.and_then(|of| of.child_by_field_name("fields")));
         let record = record.or_else(|| {
-            inner
-                .child_by_field_name("field")
-                .filter(|field| field.kind() == "record")
-                .and_then(|field| field.child_by_field_name("fields").or(Some(field)))
+            let field = inner.child_by_field_name("field").filter(|field| field.kind() == "record");
+            field.and_then(|field| field.child_by_field_name("fields").or(Some(field)))
         });
         let mut result = None;
         let mut fields: Vec<Field> = Vec::new();
+        let positional = |fields: &mut Vec<Field>, of: Node<'_>| {
+            let (text, strict) = self.strictness(of, all_strict);
+            let field = self.new_field(fields.len().to_string(), text, of.start_byte());
+            fields.push(Field { strict: Some(strict), ..field });
+        };
         if let Some(record) = record {
-            let mut cursor = record.walk();
-            for field in record.named_children(&mut cursor).filter(|child| child.kind() == "field") {
+            for field in named_children(record).into_iter().filter(|child| child.kind() == "field") {
                 let Some(of) = field.child_by_field_name("type") else { continue };
                 let (of, strict) = self.strictness(of, all_strict);
-                for at in children(field, "name") {
-                    fields.push(Field { strict: Some(strict), ..self.new_field(text(at), of.clone(), at.0) });
+                for name in children(field, "name") {
+                    let field = self.new_field(self.node_text(name), of.clone(), name.start_byte());
+                    fields.push(Field { strict: Some(strict), ..field });
                 }
             }
             result = of.and_then(|of| self.field(Some(of), "type"));
@@ -294,9 +299,7 @@ impl Reading<'_> {
             while matches!(rest.kind(), "function" | "context" | "forall") {
                 if rest.kind() == "function" {
                     let Some(parameter) = rest.child_by_field_name("parameter") else { break };
-                    let (of, strict) = self.strictness(parameter, all_strict);
-                    let number = fields.len().to_string();
-                    fields.push(Field { strict: Some(strict), ..self.new_field(number, of, parameter.start_byte()) });
+                    positional(&mut fields, parameter);
                 }
                 match rest.child_by_field_name("result").or_else(|| rest.child_by_field_name("type")) {
                     Some(next) => rest = next,
@@ -305,32 +308,14 @@ impl Reading<'_> {
             }
             result = Some(self.node_text(rest));
         } else {
-            let mut places = children(inner, "field");
-            places.extend(children(inner, "left_operand"));
-            places.extend(children(inner, "right_operand"));
-            for (from, to) in places {
-                let Some(node) = inner.named_descendant_for_byte_range(from, to) else { continue };
-                let (of, strict) = self.strictness(node, all_strict);
-                let number = fields.len().to_string();
-                fields.push(Field { strict: Some(strict), ..self.new_field(number, of, from) });
-            }
+            let parts = ["field", "left_operand", "right_operand"].map(|field| children(inner, field));
+            parts.into_iter().flatten().for_each(|of| positional(&mut fields, of));
         }
-        for at in names {
-            let name = text(at).trim_matches(['(', ')']).to_owned();
-            let own = fields.iter().cloned().map(|field| Field { constructor: Some(name.clone()), ..field });
-            shape.fields.extend(own);
-            shape.constructors.push(Constructor {
-                fields: fields.iter().map(|field| field.of.clone()).collect(),
-                is_record: record.is_some(),
-                field_names: if record.is_some() {
-                    fields.iter().map(|field| field.name.clone()).collect()
-                } else {
-                    Vec::new()
-                },
-                result: result.clone(),
-                constraints: constraints.clone(),
-                ..self.constructor(name, at.0)
-            });
+        for name in names {
+            let (text, at) = (self.node_text(name).trim_matches(['(', ')']).to_owned(), name.start_byte());
+            let (result, constraints) = (result.clone(), constraints.clone());
+            let made = Constructor { result, constraints, ..self.constructor(text.clone(), at) };
+            shape.add(made, fields.clone(), record.is_some(), Some(text));
         }
     }
 
@@ -354,10 +339,12 @@ impl Reading<'_> {
     }
 }
 
-/// Returns the node that declares the name at an offset: the nearest one larger than the name.
-fn declaring_node(root: Node<'_>, at: usize, length: usize) -> Option<Node<'_>> {
-    const WRAPPERS: &str = "field_name pointer_declarator array_declarator function_declarator parenthesized_declarator \
-                            init_declarator reference_declarator bitfield_clause attribute prefix_id";
-    let name = root.named_descendant_for_byte_range(at, at + length)?;
-    std::iter::successors(name.parent(), Node::parent).find(|node| !is_among(WRAPPERS, node.kind()))
+/// Returns the children of a node in a field.
+fn children<'t>(node: Node<'t>, field: &str) -> Vec<Node<'t>> {
+    let mut cursor = node.walk();
+    node.children_by_field_name(field, &mut cursor).collect()
 }
+
+/// The kinds of nodes between a declaration and its name.
+const WRAPPERS: &str = "field_name pointer_declarator array_declarator function_declarator parenthesized_declarator \
+                        init_declarator reference_declarator bitfield_clause attribute prefix_id";

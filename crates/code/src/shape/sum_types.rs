@@ -1,15 +1,15 @@
 //! Sum types in languages whose declaration has no list of constructors: unions in TypeScript and Python, enums in
 //! Python, groups of constants in Go.
 
+use syntax::{Declaration, Kind, Language, named_children};
 use tree_sitter::Node;
 
-use super::{Constructor, Reading, Shape, declaring_node};
-use crate::syntax::{Declaration, Kind, Language, named_children};
+use super::{Constructor, Reading, Shape};
 
 impl Reading<'_> {
     /// Adds the alternatives of the type.
-    pub(super) fn sum(&self, root: Node<'_>, declaration: &Declaration, shape: &mut Shape) {
-        let node = declaring_node(root, declaration.at, declaration.name.len());
+    pub(super) fn sum(&self, declaration: &Declaration, shape: &mut Shape) {
+        let node = self.node_of(declaration);
         match (self.language, declaration.kind) {
             (Language::TypeScript | Language::Tsx, Kind::Type) => {
                 let value = node.and_then(|node| node.child_by_field_name("value"));
@@ -45,7 +45,7 @@ impl Reading<'_> {
                     shape.constructors.extend(members);
                 }
             }
-            (Language::Go, Kind::Type) => shape.constructors.extend(self.constants(root, &declaration.name)),
+            (Language::Go, Kind::Type) => shape.constructors.extend(self.constants(&declaration.name)),
             _ => {}
         }
     }
@@ -66,9 +66,9 @@ impl Reading<'_> {
     }
 
     /// Returns the constants of a type in Go. The first constant of a group names the type, and the others continue it.
-    fn constants(&self, root: Node<'_>, name: &str) -> Vec<Constructor> {
+    fn constants(&self, name: &str) -> Vec<Constructor> {
         let mut found = Vec::new();
-        for group in named_children(root).into_iter().filter(|node| node.kind() == "const_declaration") {
+        for group in named_children(self.root).into_iter().filter(|node| node.kind() == "const_declaration") {
             let mut is_ours = false;
             for constant in named_children(group).into_iter().filter(|node| node.kind() == "const_spec") {
                 let has_value = constant.child_by_field_name("value").is_some();

@@ -7,12 +7,12 @@ use mcp::tool::{Context, Effect, Tool, ToolError};
 use project::Caller;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use syntax::{Language, family};
 
 use super::{Questions, display_path, searched};
 use crate::judgement::is_zero;
 use crate::running_servers::Running;
 use crate::search::list;
-use crate::syntax::{Language, family};
 
 /// The languages of this worktree, and the language server that checks the answers about each.
 #[derive(Debug, Default, Deserialize, JsonSchema)]

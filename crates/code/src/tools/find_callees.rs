@@ -1,5 +1,6 @@
 //! `find_callees`: the calls in a definition.
 
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -7,15 +8,15 @@ use mcp::tool::{Context, Effect, Example, Tool, ToolError};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
+use syntax::Kind;
 
-use super::uses::reasons_with_advice;
 use super::verified_uses::{check_texts, due};
-use super::{DefinitionOut, Questions, display_path, searched};
+use super::{DefinitionOut, Questions, display_path, most_results, searched};
 use crate::callees::{BodyNames, Callee, Callees, KnownDefinitions, bodies, judge};
 use crate::completeness::Head;
+use crate::definition::Definition;
 use crate::judgement::{Judgement, Verdict, is_zero};
 use crate::search::Scope;
-use crate::syntax::Kind;
 use crate::verdict::Call;
 
 /// What a definition calls or passes on, each with its definition in the project. A complete answer has all that a language server sees: no reflection, generated code or other repositories.
@@ -84,8 +85,6 @@ struct CalleeView {
 
 pub(super) struct FindCallees(pub(super) Arc<Questions>);
 
-const MAX_RESULTS: usize = 50;
-const MOST_RESULTS: usize = 5000;
 /// The maximum number of definitions listed for a callee, and in the text.
 const MAX_DEFINITIONS: usize = 8;
 const TEXT_DEFINITIONS: usize = 3;
@@ -140,14 +139,18 @@ pub(crate) async fn judged_callees(
 }
 
 fn output(args: &Args, scope: &Scope, found: &Callees, judged: &Judgement, since: Instant) -> Output {
-    let most = args.max_results.unwrap_or(MAX_RESULTS).min(MOST_RESULTS);
+    let most = most_results(args.max_results);
     let mut wanted: Vec<&Callee> = found.callees.iter().filter(|one| args.external || !one.is_external()).collect();
     let external_left_out = found.callees.len() - wanted.len();
     let verdicts = found.callees.iter().flat_map(|one| vec![one.verdict; one.sites.len()]);
     let head = Head::judged(verdicts, judged).searched(scope, found.files, &found.skipped, since);
-    let said = headline(&head, wanted.len(), external_left_out);
+    let said = head.first_line(wanted.len(), "callee", "");
+    let external = match external_left_out {
+        0 => String::new(),
+        count => format!(" · {count} more that this project does not define (external)"),
+    };
     wanted.sort_by_key(|one| matches!(one.verdict, Verdict::Undecided(_)));
-    let mut text = vec![said];
+    let mut text = vec![format!("{said}{external}{}", head.at())];
     text.extend(found.definitions.iter().map(|one| format!("defined: {}", one.describe())));
     let is_mixed = found.callees.iter().any(|one| matches!(one.verdict, Verdict::Confirmed | Verdict::Earlier));
     text.extend(wanted.iter().take(most).map(|one| line(one, is_mixed)));
@@ -166,27 +169,23 @@ fn output(args: &Args, scope: &Scope, found: &Callees, judged: &Judgement, since
     }
 }
 
-/// Returns the first line of the answer: the result, then why it is not complete.
-fn headline(head: &Head, count: usize, external_left_out: usize) -> String {
-    let said = head.first_line(count, "callee", "", &reasons_with_advice(head));
-    let external = match external_left_out {
-        0 => String::new(),
-        count => format!(" · {count} more that this project does not define (external)"),
-    };
-    format!("{said}{external}{}", head.at())
+/// Returns the only definition of a callee, its name and its place, which may be in a macro.
+fn target(callee: &Callee) -> (Option<&Definition>, &str, Option<(&Path, usize, Kind)>) {
+    match (&callee.definitions[..], &callee.made_at) {
+        ([one], _) => (Some(one), one.label.as_str(), Some((&*one.path, one.line, one.kind))),
+        (_, made_at) => {
+            (None, callee.name.as_str(), made_at.as_ref().map(|(path, line, kind)| (&**path, *line, *kind)))
+        }
+    }
 }
 
 fn called(found: &Callees, callee: &Callee) -> CalleeView {
-    let only = match &callee.definitions[..] {
-        [one] => Some(one),
-        _ => None,
-    };
-    let known = only.map(|one| (one.path.clone(), one.line, one.kind)).or_else(|| callee.made_at.clone());
+    let (only, name, place) = target(callee);
     CalleeView {
-        name: only.map_or_else(|| callee.name.clone(), |one| one.label.clone()),
-        kind: known.as_ref().map(|(.., kind)| kind.word()),
-        file: known.as_ref().map(|(path, ..)| display_path(path)),
-        line: known.map(|(_, line, _)| line),
+        name: name.to_owned(),
+        kind: place.map(|(.., kind)| kind.word()),
+        file: place.map(|(path, ..)| display_path(path)),
+        line: place.map(|(_, line, _)| line),
         external: callee.is_external(),
         via: match callee {
             _ if callee.is_value || callee.is_local => Some("value"),
@@ -194,9 +193,9 @@ fn called(found: &Callees, callee: &Callee) -> CalleeView {
             _ => None,
         },
         verdict: callee.verdict,
-        definitions: match &callee.definitions[..] {
-            [_] => Vec::new(),
-            several => several.iter().take(MAX_DEFINITIONS).map(DefinitionOut::new).collect(),
+        definitions: match only {
+            Some(_) => Vec::new(),
+            None => callee.definitions.iter().take(MAX_DEFINITIONS).map(DefinitionOut::new).collect(),
         },
         places: callee.sites.iter().map(|site| (site.line, site.column)).collect(),
         caller_file: callee.sites.first().filter(|_| found.definitions.len() > 1).map(|site| display_path(&site.path)),
@@ -214,22 +213,17 @@ fn line(callee: &Callee, is_mixed: bool) -> String {
         _ => "",
     };
     let at = format!("{via}{doubt} at {}", lines.join(", "));
-    match &callee.definitions[..] {
-        [] if callee.is_local => format!("  {}  a local {at}", callee.name),
-        [] => match &callee.made_at {
-            Some((path, line, kind)) => {
-                format!("  {}  {} {}:{line} {at}", callee.name, kind.word(), display_path(path))
-            }
-            None => format!("  {}  not defined in this project {at}", callee.name),
-        },
-        [one] => format!("  {}  {} {}:{} {at}", one.label, one.kind.word(), display_path(&one.path), one.line),
-        several => {
-            let place =
-                |one: &crate::definition::Definition| format!("{} {}:{}", one.label, display_path(&one.path), one.line);
+    let (_, name, place) = target(callee);
+    match (&callee.definitions[..], place) {
+        ([], _) if callee.is_local => format!("  {name}  a local {at}"),
+        (_, Some((path, line, kind))) => format!("  {name}  {} {}:{line} {at}", kind.word(), display_path(path)),
+        ([], None) => format!("  {name}  not defined in this project {at}"),
+        (several, None) => {
+            let place = |one: &Definition| format!("{} {}:{}", one.label, display_path(&one.path), one.line);
             let named: Vec<String> = several.iter().take(TEXT_DEFINITIONS).map(place).collect();
             let more = several.len().saturating_sub(TEXT_DEFINITIONS);
             let more = if more > 0 { format!(" or {more} more") } else { String::new() };
-            format!("  {}  {}{more} {at}", callee.name, named.join(" or "))
+            format!("  {name}  {}{more} {at}", named.join(" or "))
         }
     }
 }

@@ -6,15 +6,14 @@ use mcp::tool::{Context, Effect, Example, Tool, ToolError};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
+use syntax::{Class, Kind, SCRIPTS, family};
 
-use super::uses::{FileUses, Group, Listing, Uses};
+use super::uses::{FileUses, Uses};
 use super::verified_uses::{JudgedAnswer, Question, answer};
-use super::{DefinitionOut, Questions};
+use super::{Questions, most_results};
 use crate::answer::{Candidates, LineOptions};
-use crate::completeness::Head;
 use crate::definition::Definition;
 use crate::judgement::is_zero;
-use crate::syntax::{Class, Kind, SCRIPTS, family};
 
 /// Who calls a function or passes it as a value, without imports, signatures, comments and strings. Verified callers come first. A complete answer has all that a language server sees: no reflection, generated code or other repositories. In a project that the user trusts, a language server may run its build scripts.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -50,53 +49,36 @@ pub(super) enum UsedAs {
 /// The callers.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct Output {
-    head: Head,
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    definitions: Vec<DefinitionOut>,
+    #[serde(flatten)]
+    uses: Uses,
     /// By file, verified places first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     callers: Vec<FileUses>,
-    /// Unverified places by receiver, if there are many.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    unverified: Vec<Group>,
-    /// The number of callers, listed or not.
-    total: usize,
     /// The number of other places with the name: imports, signatures, comments …
     #[serde(default, skip_serializing_if = "is_zero")]
     filtered_count: usize,
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    truncated: bool,
-    #[serde(skip)]
-    text: Vec<String>,
 }
 
 pub(super) struct FindCallers(pub(super) Arc<Questions>);
 
-const MAX_RESULTS: usize = 50;
-/// The upper limits of the options.
+/// The upper limit of the lines around a place.
 const MOST_CONTEXT: usize = 20;
-const MOST_RESULTS: usize = 5000;
 
 /// Returns the context options within their limits.
 pub(super) fn shown_lines(context_lines: Option<usize>, max_results: Option<usize>) -> LineOptions {
-    LineOptions {
-        context_lines: context_lines.unwrap_or_default().min(MOST_CONTEXT),
-        most: max_results.unwrap_or(MAX_RESULTS).min(MOST_RESULTS),
-    }
+    LineOptions { context_lines: context_lines.unwrap_or_default().min(MOST_CONTEXT), most: most_results(max_results) }
 }
 
-/// Answers a question about callers. Returns the answer and the classes that count as calls.
+/// Answers a question about callers.
 pub(super) async fn callers(
-    questions: &Arc<Questions>,
+    questions: &Questions,
     cx: &Context,
     args: &Args,
     shown: LineOptions,
-) -> Result<(JudgedAnswer, Vec<Class>), ToolError> {
+) -> Result<JudgedAnswer, ToolError> {
     let asked =
         Question { name: &args.name, path: args.path.as_deref(), shown, wait_ms: args.wait_ms, is_listed: false };
-    let answered = answer(questions, cx, &asked, |found| classes(found, &args.uses)).await?;
-    let wanted = classes(&answered.found, &args.uses);
-    Ok((answered, wanted))
+    answer(questions, cx, &asked, |found| classes(found, &args.uses)).await
 }
 
 impl Tool for FindCallers {
@@ -108,23 +90,14 @@ impl Tool for FindCallers {
 
     async fn call(&self, cx: Context, args: Args) -> Result<Output, ToolError> {
         let shown = shown_lines(args.context_lines, args.max_results);
-        let (answered, wanted) = callers(&self.0, &cx, &args, shown).await?;
-        let listed = Listing::new(&wanted, shown, args.refuted);
-        let (uses, text) = Uses::with_text(&answered, listed, ("find_callers", "caller", &args.name));
-        Ok(Output {
-            filtered_count: uses.filtered_count(),
-            definitions: DefinitionOut::all(&answered.found),
-            callers: uses.files,
-            unverified: uses.unverified,
-            total: uses.total,
-            truncated: uses.truncated,
-            head: uses.head.with_reasons(),
-            text,
-        })
+        let answered = callers(&self.0, &cx, &args, shown).await?;
+        let mut uses = Uses::new(&answered, args.refuted, ("find_callers", "caller", &args.name));
+        let callers = std::mem::take(&mut uses.files);
+        Ok(Output { filtered_count: uses.filtered_count(), callers, uses })
     }
 
     fn text(output: &Output) -> String {
-        output.text.join("\n")
+        output.uses.text.join("\n")
     }
 
     fn examples() -> Vec<Example> {
@@ -144,16 +117,8 @@ fn classes(found: &Candidates, uses: &[UsedAs]) -> Vec<Class> {
             || family(one.language) == SCRIPTS && matches!(one.kind, Kind::Function | Kind::Variable)
     };
     let constructs = found.definitions.iter().any(is_constructed);
+    let called: &[Class] = if constructs { &[Class::Call, Class::Construct] } else { &[Class::Call] };
     let is_wanted = |wanted: UsedAs| uses.is_empty() || uses.contains(&wanted);
-    let mut classes = Vec::new();
-    if is_wanted(UsedAs::Call) {
-        classes.push(Class::Call);
-    }
-    if is_wanted(UsedAs::Value) {
-        classes.push(Class::Value);
-    }
-    if constructs && is_wanted(UsedAs::Call) {
-        classes.push(Class::Construct);
-    }
-    classes
+    let called = called.iter().filter(|_| is_wanted(UsedAs::Call)).copied();
+    called.chain(is_wanted(UsedAs::Value).then_some(Class::Value)).collect()
 }

@@ -9,17 +9,16 @@ use mcp::tool::{Context, Effect as ToolEffect, Example, Tool, ToolError};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
+use syntax::Kind;
 
-use super::uses::reasons_with_advice;
 use super::verified_uses::{check_texts, due};
-use super::{DefinitionOut, Questions, display_path, searched};
-use crate::answer::Texts;
+use super::{DefinitionOut, Questions, display_path, most_results, searched};
 use crate::completeness::Head;
+use crate::definition::Definition;
 use crate::judgement::Verdict;
 use crate::matches::{Assessment, Change, Effect, Matches, Site, Sum, judge, matches, sum};
-use crate::resolved_type::{ResolvedType, followed, types};
+use crate::resolved_type::{followed, types};
 use crate::search::{NoAnswer, Scope};
-use crate::syntax::Kind;
 use crate::verdict::Call;
 
 /// Where values of a type are matched, and what another constructor does there: breaks, falls through, is absorbed. A complete answer has all that a language server sees: no reflection, generated code or other repositories.
@@ -77,9 +76,6 @@ struct FileMatches {
 
 pub(super) struct FindMatches(pub(super) Arc<Questions>);
 
-const MAX_RESULTS: usize = 50;
-const MOST_RESULTS: usize = 5000;
-
 impl Tool for FindMatches {
     const NAME: &'static str = "find_matches";
     const TITLE: &'static str = "Find matches";
@@ -103,17 +99,12 @@ impl Tool for FindMatches {
 }
 
 pub(crate) struct JudgedMatches {
-    search: MatchSearch,
-    pub sites: Vec<Site>,
+    scope: Scope,
+    definition: Definition,
+    sum: Sum,
+    pub found: Matches,
     pub said: Assessment,
     since: Instant,
-}
-
-impl JudgedMatches {
-    /// Returns the texts of the files that were read.
-    pub(crate) fn into_texts(self) -> Texts {
-        self.search.found.texts
-    }
 }
 
 /// Finds and verifies matches.
@@ -125,25 +116,17 @@ pub(crate) async fn judged_matches(
     let since = Instant::now();
     let until = due(cx, args.wait_ms, since);
     let asked = args.clone();
-    let search = searched(questions, cx, args.path.clone(), move |scope| search_matches(scope, &asked)).await?;
-    let call = Call { pool: &questions.pool, cx, scope: &search.scope, until };
-    let mut said = judge(&call, &search.sum, &search.found).await;
-    let sites = said.apply(&search.sum, &search.change, &search.found);
+    let (scope, definition, sum, change, found) =
+        searched(questions, cx, args.path.clone(), move |scope| search_matches(scope, &asked)).await?;
+    let call = Call { pool: &questions.pool, cx, scope: &scope, until };
+    let mut said = judge(&call, &sum, &change, &found).await;
     check_texts(questions, cx, &said.texts, &mut said.judged).await?;
-    Ok(JudgedMatches { search, sites, said, since })
+    Ok(JudgedMatches { scope, definition, sum, found, said, since })
 }
 
-/// The matches before a language server verifies them.
-struct MatchSearch {
-    scope: Scope,
-    one: ResolvedType,
-    sum: Sum,
-    change: Change,
-    found: Matches,
-}
-
-fn search_matches(scope: &Scope, args: &Args) -> Result<MatchSearch, NoAnswer> {
-    let whole = Scope { below: scope.root.clone(), ..scope.clone() };
+/// Finds the matches before a language server verifies them.
+fn search_matches(scope: &Scope, args: &Args) -> Result<(Scope, Definition, Sum, Change, Matches), NoAnswer> {
+    let whole = scope.whole();
     let (mut found, types) = types(&whole, &args.type_name)?;
     let mut types = followed(&whole, &mut found, types);
     // `typedef enum mode { … } mode;` counts as one type.
@@ -171,16 +154,15 @@ fn search_matches(scope: &Scope, args: &Args) -> Result<MatchSearch, NoAnswer> {
     let change = change(args.change.as_deref().unwrap_or("add"), &sum)?;
     let mut matches = matches(scope, &sum);
     matches.skipped.splice(0..0, found.skipped);
-    Ok(MatchSearch { scope: scope.clone(), one, sum, change, found: matches })
+    Ok((scope.clone(), one.definition, sum, change, matches))
 }
 
 fn output(args: &Args, answered: JudgedMatches) -> Output {
-    let JudgedMatches { search, mut sites, said, since } = answered;
-    let MatchSearch { scope, one, sum, found, .. } = search;
-    let definition = &one.definition;
+    let JudgedMatches { scope, definition, sum, found, said, since } = answered;
+    let mut sites = said.sites;
     let is_open = |site: &Site| matches!(site.verdict, Verdict::Undecided(_));
     sites.sort_by(|a, b| (a.effect, is_open(a), &a.path, a.line).cmp(&(b.effect, is_open(b), &b.path, b.line)));
-    let most = args.max_results.unwrap_or(MAX_RESULTS).min(MOST_RESULTS);
+    let most = most_results(args.max_results);
     let mut totals: BTreeMap<Effect, usize> = BTreeMap::new();
     for site in &sites {
         *totals.entry(site.effect).or_default() += 1;
@@ -191,7 +173,7 @@ fn output(args: &Args, answered: JudgedMatches) -> Output {
     let one = |(effect, count): (&Effect, &usize)| format!("{count} {}", effect_text(*effect));
     let effects: Vec<String> = totals.iter().map(one).collect();
     let details = if sites.is_empty() { String::new() } else { format!(": {}", effects.join(", ")) };
-    let said = head.first_line(sites.len(), "match", &details, &reasons_with_advice(&head));
+    let said = head.first_line(sites.len(), "match", &details);
     let mut text = vec![format!("{said}{}", head.at()), format!("defined: {}", definition.describe())];
     let is_mixed = head.confirmed + head.earlier > 0 && head.undecided + head.earlier > 0;
     let mut last = ("", String::new());
@@ -226,7 +208,7 @@ fn output(args: &Args, answered: JudgedMatches) -> Output {
         totals: totals.into_iter().map(|(effect, count)| (effect.word(), count)).collect(),
         total: sites.len(),
         truncated: sites.len() > most,
-        definition: DefinitionOut::new(definition),
+        definition: DefinitionOut::new(&definition),
         head: head.with_reasons(),
         text,
     }

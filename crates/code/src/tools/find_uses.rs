@@ -7,13 +7,13 @@ use mcp::tool::{Context, Effect, Example, Tool, ToolError};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
+use syntax::Class;
 
+use super::Questions;
 use super::find_callers::shown_lines;
-use super::uses::{FileUses, Group, Listing, Uses};
+use super::uses::{FileUses, Uses};
 use super::verified_uses::{Question, answer};
-use super::{DefinitionOut, Questions};
-use crate::completeness::Head;
-use crate::syntax::Class;
+use crate::answer::Candidates;
 
 /// Every use of a name by class: where a type is constructed or matched, a field read or written, who imports it. A complete answer has all that a language server sees: no reflection, generated code or other repositories.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -40,24 +40,14 @@ pub(super) struct Args {
 /// The uses.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct Output {
-    head: Head,
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    definitions: Vec<DefinitionOut>,
+    #[serde(flatten)]
+    all: Uses,
     /// By file, verified places first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     uses: Vec<FileUses>,
-    /// Unverified places by receiver, if there are many.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    unverified: Vec<Group>,
     /// The number of places for each class, requested or not.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     counts: BTreeMap<&'static str, usize>,
-    /// The number of uses, listed or not.
-    total: usize,
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    truncated: bool,
-    #[serde(skip)]
-    text: Vec<String>,
 }
 
 pub(super) struct FindUses(pub(super) Arc<Questions>);
@@ -71,30 +61,21 @@ impl Tool for FindUses {
 
     async fn call(&self, cx: Context, args: Args) -> Result<Output, ToolError> {
         let shown = shown_lines(args.context_lines, args.max_results);
-        let is_wanted = |class: &Class| match &args.classes[..] {
-            [] => *class != Class::Mention,
-            named => named.contains(class),
-        };
-        let wanted: Vec<Class> = Class::ALL.iter().filter(|class| is_wanted(class)).copied().collect();
         let asked =
             Question { name: &args.name, path: args.path.as_deref(), shown, wait_ms: args.wait_ms, is_listed: false };
-        let answered = answer(&self.0, &cx, &asked, |_| wanted.clone()).await?;
-        let listed = Listing::new(&wanted, shown, args.refuted);
-        let (uses, text) = Uses::with_text(&answered, listed, ("find_uses", "use", &args.name));
-        Ok(Output {
-            definitions: DefinitionOut::all(&answered.found),
-            counts: uses.counts.iter().map(|(class, count)| (class.word(), *count)).collect(),
-            total: uses.total,
-            truncated: uses.truncated,
-            uses: uses.files,
-            unverified: uses.unverified,
-            head: uses.head.with_reasons(),
-            text,
-        })
+        let is_wanted = |class: &&Class| match &args.classes[..] {
+            [] => **class != Class::Mention,
+            named => named.contains(class),
+        };
+        let wanted = |_: &Candidates| Class::ALL.iter().filter(is_wanted).copied().collect();
+        let answered = answer(&self.0, &cx, &asked, wanted).await?;
+        let mut all = Uses::new(&answered, args.refuted, ("find_uses", "use", &args.name));
+        let counts = all.counts.iter().map(|(class, count)| (class.word(), *count)).collect();
+        Ok(Output { uses: std::mem::take(&mut all.files), counts, all })
     }
 
     fn text(output: &Output) -> String {
-        output.text.join("\n")
+        output.all.text.join("\n")
     }
 
     fn examples() -> Vec<Example> {

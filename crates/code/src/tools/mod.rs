@@ -6,9 +6,8 @@ mod find_callers;
 pub(crate) mod find_matches;
 mod find_uses;
 mod outline;
-mod show_constructors;
 mod show_definition;
-mod show_fields;
+mod show_type;
 mod tidepool;
 mod uses;
 pub(crate) mod verified_uses;
@@ -26,13 +25,13 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use tokio::sync::Semaphore;
 
+use self::show_type::{Constructors, Fields, ShowType};
 use self::verified_uses::JudgedAnswer;
 use crate::answer::Candidates;
 use crate::callees::KnownDefinitions;
 use crate::completeness::Head;
 use crate::definition::Definition;
 use crate::pool::{Options, Pool};
-use crate::resolved_type::{ResolvedType, followed, types};
 use crate::running_servers::{self, Running};
 use crate::search::{NoAnswer, Scope, scope as scope_of};
 
@@ -41,8 +40,8 @@ pub const CORE: &[&str] = &[
     find_callers::FindCallers::NAME,
     find_uses::FindUses::NAME,
     show_definition::ShowDefinition::NAME,
-    show_fields::ShowFields::<false>::NAME,
-    show_constructors::ShowConstructors::<false>::NAME,
+    ShowType::<Fields, false>::NAME,
+    ShowType::<Constructors, false>::NAME,
     outline::Outline::NAME,
 ];
 
@@ -90,8 +89,8 @@ pub fn tools(questions: &Arc<Questions>) -> Vec<Arc<dyn AnyTool>> {
         tool(find_callers::FindCallers(questions())),
         tool(find_uses::FindUses(questions())),
         tool(show_definition::ShowDefinition(questions())),
-        tool(show_fields::ShowFields::<false>(questions())),
-        tool(show_constructors::ShowConstructors::<false>(questions())),
+        tool(ShowType::<Fields, false>::new(questions())),
+        tool(ShowType::<Constructors, false>::new(questions())),
         tool(outline::Outline(questions())),
         tool(find_callees::FindCallees(questions())),
         tool(find_matches::FindMatches(questions())),
@@ -104,9 +103,14 @@ pub fn tidepool(questions: &Arc<Questions>) -> Vec<Arc<dyn AnyTool>> {
     let questions = || questions.clone();
     vec![
         tool(tidepool::FindCallers(questions())),
-        tool(show_fields::ShowFields::<true>(questions())),
-        tool(show_constructors::ShowConstructors::<true>(questions())),
+        tool(ShowType::<Fields, true>::new(questions())),
+        tool(ShowType::<Constructors, true>::new(questions())),
     ]
+}
+
+/// Returns the number of results to list: 50 by default, at most 5000.
+fn most_results(wanted: Option<usize>) -> usize {
+    wanted.unwrap_or(50).min(5000)
 }
 
 /// The maximum number of definitions in an answer; a name outside of the project may have many.
@@ -123,10 +127,6 @@ struct DefinitionOut {
 }
 
 impl DefinitionOut {
-    fn all(found: &Candidates) -> Vec<DefinitionOut> {
-        found.definitions.iter().take(MOST_DEFINITIONS).map(DefinitionOut::new).collect()
-    }
-
     fn new(definition: &Definition) -> DefinitionOut {
         DefinitionOut {
             name: definition.label.clone(),
@@ -188,34 +188,6 @@ fn refused(NoAnswer(problem): NoAnswer) -> ToolError {
 fn syntactic(scope: &Scope, found: &Candidates) -> Head {
     let head = Head::default().searched(scope, found.files, &found.skipped, scope.since);
     Head { is_complete: found.skipped.is_empty(), ..head }
-}
-
-/// The types of a name, for a result.
-struct TypesAnswer {
-    head: Head,
-    type_name: String,
-    types: Vec<ResolvedType>,
-    text: Vec<String>,
-}
-
-impl TypesAnswer {
-    /// Finds the types, also through aliases. `lines` describes one of them.
-    fn find(scope: &Scope, name: &str, lines: impl Fn(&ResolvedType) -> Vec<String>) -> Result<TypesAnswer, NoAnswer> {
-        let (mut found, types) = types(scope, name)?;
-        let types = followed(scope, &mut found, types);
-        let head = syntactic(scope, &found);
-        let mut text: Vec<String> = doubt(&head).into_iter().collect();
-        for one in &types {
-            text.extend(one.aliases.iter().map(|alias| format!("{} is", alias.describe())));
-            text.push(one.definition.describe());
-            text.extend(lines(one));
-        }
-        Ok(TypesAnswer { head, type_name: found.question.name, types, text })
-    }
-
-    fn definitions(&self) -> Vec<DefinitionOut> {
-        self.types.iter().map(|one| DefinitionOut::new(&one.definition)).collect()
-    }
 }
 
 /// Returns a line that explains why an answer is not complete.

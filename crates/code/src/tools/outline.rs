@@ -6,12 +6,12 @@ use mcp::tool::{Context, Effect, Example, Tool, ToolError};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
+use syntax::{Declaration, Kind, Language, declarations, unread_in};
 
 use super::{Questions, display_path, doubt, searched};
 use crate::completeness::Head;
 use crate::line_column::Lines;
 use crate::search::{MAX_PARSED, NoAnswer, Skipped, Why, list, read};
-use crate::syntax::{Declaration, Kind, Language, declarations, unread_in};
 
 /// The declarations in a file or a folder.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -87,7 +87,7 @@ impl Tool for Outline {
             if is_file && files.is_empty() {
                 return Err(NoAnswer(format!(
                     "{} is not a readable file in a supported language",
-                    display_path(scope.below.strip_prefix(&scope.root).unwrap_or(&scope.below))
+                    display_path(scope.relative(&scope.below))
                 )));
             }
             let depth = args.depth.unwrap_or(if is_file { DEPTH } else { FOLDER_DEPTH }).clamp(1, MOST_DEPTH);
@@ -101,7 +101,7 @@ impl Tool for Outline {
             let mut outlined = Vec::new();
             let count = files.len();
             for file in files {
-                let path = file.strip_prefix(&scope.root).unwrap_or(&file).to_owned();
+                let path = scope.relative(&file).to_owned();
                 let Some((language, text)) =
                     read(&file).ok().and_then(|text| Some((Language::detect(&file, &text)?, text)))
                 else {

@@ -6,13 +6,13 @@ use mcp::tool::{Context, Effect, Example, Tool, ToolError};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
+use syntax::{described, shortened};
 
 use super::{Questions, display_path, doubt, searched, syntactic};
 use crate::answer::define;
 use crate::completeness::Head;
 use crate::line_column::Lines;
 use crate::search::{NoAnswer, read};
-use crate::syntax::{described, shortened};
 
 /// The source of a definition by its name.
 #[derive(Debug, Deserialize, JsonSchema)]

@@ -5,15 +5,16 @@ use std::sync::Arc;
 use mcp::tool::{Context, Effect, Tool, ToolError};
 use schemars::JsonSchema;
 use serde::Serialize;
+use syntax::Class;
 
 use super::find_callers::{Args, callers, shown_lines};
-use super::uses::{Listing, Uses, sentence, use_kind};
-use super::{DefinitionOut, Questions, TypesAnswer, display_path, doubt};
+use super::uses::{Uses, use_kind};
+use super::{DefinitionOut, Questions, display_path, doubt};
 use crate::answer::{Candidates, Site};
 use crate::completeness::Head;
 use crate::definition::Definition;
 use crate::judgement::Verdict;
-use crate::syntax::Class;
+use crate::resolved_type::ResolvedType;
 
 /// The callers.
 #[derive(Debug, Serialize, JsonSchema)]
@@ -73,16 +74,16 @@ pub(super) struct OfType {
 }
 
 impl OfType {
-    pub(super) fn new(all: &TypesAnswer) -> OfType {
-        let only = match &all.types[..] {
+    pub(super) fn new(types: &[ResolvedType], head: &Head) -> OfType {
+        let only = match types {
             [one] => Some(&one.definition),
             _ => None,
         };
         OfType {
             file: only.map(|one| display_path(&one.path)),
             line: only.map(|one| one.line),
-            raw_definition: all.types.iter().map(|one| one.raw.as_str()).collect::<Vec<_>>().join("\n\n"),
-            warning: doubt(&all.head),
+            raw_definition: types.iter().map(|one| one.raw.as_str()).collect::<Vec<_>>().join("\n\n"),
+            warning: doubt(head),
         }
     }
 }
@@ -98,18 +99,16 @@ impl Tool for FindCallers {
 
     async fn call(&self, cx: Context, args: Args) -> Result<Output, ToolError> {
         let shown_lines = shown_lines(args.context_lines.or(Some(1)), args.max_results);
-        let (answered, wanted) = callers(&self.0, &cx, &args, shown_lines).await?;
-        let listed = Listing { has_context: true, ..Listing::new(&wanted, shown_lines, args.refuted) };
-        let uses = Uses::new(&answered, listed);
+        let answered = callers(&self.0, &cx, &args, shown_lines).await?;
+        let mut uses = Uses::new(&answered, args.refuted, ("find_callers", "caller", &args.name));
         let most = shown_lines.most;
         let found = &answered.found;
         let is_listed =
-            |site: &&Site| wanted.contains(&site.class) && (args.refuted || site.verdict != Verdict::Refuted);
+            |site: &&Site| answered.classes.contains(&site.class) && (args.refuted || site.verdict != Verdict::Refuted);
         let (definition_file, definition_line) = match &found.definitions[..] {
             [one] => (Some(display_path(&one.path)), Some(one.line)),
             _ => (None, None),
         };
-        let said = sentence(&answered, &uses, "caller");
         Ok(Output {
             name: found.question.name.clone(),
             definition_file,
@@ -117,10 +116,10 @@ impl Tool for FindCallers {
             call_sites: found.sites.iter().filter(is_listed).take(most).map(|site| call_site(found, site)).collect(),
             filtered_count: uses.filtered_count(),
             truncated: uses.total > most,
-            warning: (!uses.head.is_complete).then_some(said),
-            definitions: DefinitionOut::all(found),
+            warning: (!uses.head.is_complete).then(|| uses.text.swap_remove(0)),
+            definitions: uses.definitions,
             total: uses.total,
-            head: uses.head.with_reasons(),
+            head: uses.head,
         })
     }
 }

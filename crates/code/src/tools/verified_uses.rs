@@ -5,21 +5,24 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use mcp::tool::{Context, ToolError};
+use syntax::Class;
 
 use super::{Questions, searched};
 use crate::answer::{Candidates, LineOptions, Texts, define, find};
 use crate::completeness::counted;
 use crate::definition::NOWHERE;
-use crate::judgement::{Code, Judgement, Reason, Verdict};
+use crate::judgement::{Code, Judgement, Verdict};
 use crate::search::{Hit, Scope, read, search};
 use crate::suggestions::similar_names;
-use crate::syntax::Class;
 use crate::verdict::{Call, Query, judge};
 
 pub(crate) struct JudgedAnswer {
     pub scope: Scope,
     pub found: Candidates,
     pub judged: Judgement,
+    /// The requested classes.
+    pub classes: Vec<Class>,
+    pub shown: LineOptions,
     pub since: Instant,
     /// A similar name that is declared, to which the requested one may have been renamed.
     pub renamed: Option<String>,
@@ -94,9 +97,12 @@ pub(crate) async fn answer(
         let call = Call { pool: &questions.pool, cx, scope: &scope, until };
         let asked = Query { call, wanted: &classes, shown };
         let mut judged = judge(&asked, &mut found).await;
-        let (name, is_gone) = (found.question.name.clone(), is_gone(&found) && !found.sites.is_empty());
-        let renamed =
-            if is_gone { searched(questions, cx, None, move |scope| Ok(renamed(scope, &name))).await? } else { None };
+        let renamed = if is_gone(&found) && !found.sites.is_empty() {
+            let name = found.question.name.clone();
+            searched(questions, cx, None, move |scope| Ok(renamed(scope, &name))).await?
+        } else {
+            None
+        };
         let (texts, name) = (found.texts.clone(), found.question.name.clone());
         let path = wanted.path.map(str::to_owned);
         let is_same = !judged.is_certain
@@ -108,7 +114,7 @@ pub(crate) async fn answer(
         if !is_same {
             unsettled(&mut judged);
         }
-        return Ok(JudgedAnswer { scope, found, judged, since, renamed });
+        return Ok(JudgedAnswer { scope, found, judged, classes, shown, since, renamed });
     }
 }
 
@@ -121,17 +127,15 @@ pub(super) fn due(cx: &Context, wait_ms: Option<u64>, since: Instant) -> Instant
 
 /// Returns the most similar declared name. Blocks.
 fn renamed(scope: &Scope, name: &str) -> Option<String> {
-    let whole = Scope { below: scope.root.clone(), ..scope.clone() };
+    let whole = scope.whole();
     let is_declared = |other: &String| define(&whole, other).is_ok_and(|found| !found.definitions.is_empty());
     similar_names(&whole, name).into_iter().find(is_declared)
 }
 
 /// Marks an answer as incomplete because its files keep changing.
 fn unsettled(judged: &mut Judgement) {
-    judged.is_certain = false;
     judged.may_pass = true;
-    let text = "files changed while they were checked".to_owned();
-    judged.reasons.push(Reason { code: Code::Stale, text, sites: 0 });
+    judged.doubt(Code::Stale, "files changed while they were checked".to_owned(), 0);
 }
 
 /// Marks an answer as incomplete if files have changed since they were read.
@@ -153,7 +157,7 @@ pub(super) async fn check_texts(
 
 /// True if the files that mention a name, and all others that were read, still have the same contents.
 fn is_unchanged(scope: &Scope, name: &str, texts: &Texts) -> bool {
-    let whole = Scope { below: scope.root.clone(), ..scope.clone() };
+    let whole = scope.whole();
     let now = search(&whole, name);
     let is_known = |hit: &Hit| texts.get(hit.path.as_path()).is_some_and(|text| **text == hit.text);
     if !now.hits.iter().all(is_known) {

@@ -1,88 +1,79 @@
 //! Interprets a server's answer to `textDocument/definition` for a candidate.
 
-use std::collections::BTreeMap;
 use std::path::Path;
 
+use lsp::Location;
+use syntax::{
+    C_AND_CPP, Class, Kind, Language, SCRIPTS, family, is_pure_virtual, is_word, last_word, names_module, unclosed,
+};
+
 use super::classes::{any_at, is_ambient};
-use super::overriders::{Dispatch, may_be_overridden, of_traits};
+use super::overriders::{Dispatch, Dispatches};
 use super::prototypes::{Prototypes, is_linked_alternative};
 use super::resolve::Evidence;
 use crate::answer::{Candidates, Site};
 use crate::definition::Definition;
-use crate::inquiry::{Sheets, Spot};
+use crate::inquiry::{Inquiry, Sheets, Spot};
 use crate::judgement::Code;
-use crate::lsp::Location;
-use crate::syntax::{
-    C_AND_CPP, Class, Kind, Language, SCRIPTS, family, is_pure_virtual, is_word, last_word, names_module, unclosed,
-};
 
-/// Interprets an answer about a site. `silent` is the reason to give if the server returned nothing.
-pub(super) fn read(
-    found: &Candidates,
-    asked_at: usize,
-    places: &[Location],
-    sheets: &mut Sheets,
-    known: &mut BTreeMap<Spot, Option<Dispatch>>,
-    prototypes: &Prototypes,
-    silent: Code,
-) -> Evidence {
-    let mut best = Evidence::Unknown(silent);
-    let mut best_rank = 0;
-    let mut is_guess = false;
+impl Inquiry<'_> {
+    /// Interprets an answer about a site. `silent` is the evidence if the server returned nothing.
+    pub(super) async fn read(
+        &mut self,
+        asked_at: usize,
+        places: &[Location],
+        prototypes: &Prototypes,
+        dispatches: &mut Dispatches,
+        silent: Evidence,
+    ) -> Evidence {
+        let found = self.found;
+        let site = &found.sites[asked_at];
+        let (mut all, mut is_itself) = (Vec::with_capacity(places.len()), false);
+        for place in places {
+            let Some(spot) = self.sheets.spot(place) else {
+                all.push(Evidence::Unknown(Code::Stale));
+                continue;
+            };
+            is_itself |= is_assigned_by(found, site, &spot, self.sheets);
+            let spot = named(found, asked_at, &spot, self.sheets);
+            let mut one = read_one(found, asked_at, &spot, self.sheets, prototypes, silent);
+            if is_another(one) && (site.language == Language::Rust || !is_direct(found, site)) {
+                match self.dispatch(site, &spot, dispatches).await {
+                    // An object of this class cannot be of another class that only has the same members.
+                    Some(Dispatch::Structural) if is_on_itself(found, site) => {}
+                    Some(Dispatch::To(number)) => one = Evidence::Override(number),
+                    Some(_) => one = Evidence::Base,
+                    None => {}
+                }
+            }
+            all.push(one);
+        }
+        best(found, site, &all, is_itself, silent)
+    }
+}
+
+fn is_another(evidence: Evidence) -> bool {
+    matches!(evidence, Evidence::Other | Evidence::Interface)
+}
+
+/// Combines the evidence of all places in an answer.
+fn best(found: &Candidates, site: &Site, all: &[Evidence], is_itself: bool, silent: Evidence) -> Evidence {
+    let is_c = family(site.language) == C_AND_CPP;
     // clangd also returns the `using` declaration, which leads to all overloads.
-    let is_c = family(found.sites[asked_at].language) == C_AND_CPP;
-    let rank = |evidence: &Evidence| match evidence {
+    let rank = |evidence: &&Evidence| match evidence {
         Evidence::Definition(_) => 6,
         Evidence::Import(_) if !is_c => 5,
         Evidence::Override(_) => 4,
         Evidence::Other | Evidence::Interface => 3,
         Evidence::Import(_) => 2,
-        Evidence::Base | Evidence::Unknown(_) => 1,
+        Evidence::Base | Evidence::Unknown(_) | Evidence::Excluded => 1,
     };
-    for place in places {
-        let spot = sheets.spot(place).map(|spot| named(found, asked_at, &spot, sheets));
-        let one = match spot {
-            Some(spot) => match read_one(found, asked_at, &spot, sheets, prototypes, silent) {
-                other @ (Evidence::Other | Evidence::Interface) => {
-                    let is_rust = found.sites[asked_at].language == Language::Rust;
-                    let dispatch = *known.entry(spot.clone()).or_insert_with(|| {
-                        if is_rust {
-                            of_traits(found, &spot, sheets)
-                        } else {
-                            may_be_overridden(found, &spot, sheets).then_some(Dispatch::Overriders)
-                        }
-                    });
-                    match dispatch {
-                        _ if !is_rust && is_direct(found, &found.sites[asked_at]) => other,
-                        // An object of this class cannot be of another class that only has the same members.
-                        Some(Dispatch::Structural) if is_on_itself(found, &found.sites[asked_at]) => other,
-                        Some(Dispatch::To(one)) => Evidence::Override(one),
-                        Some(_) => Evidence::Base,
-                        None => other,
-                    }
-                }
-                evidence => evidence,
-            },
-            None => Evidence::Unknown(Code::Stale),
-        };
-        // In a template clangd returns every function of the name.
-        let is_another = |one: &Evidence| matches!(one, Evidence::Other | Evidence::Interface | Evidence::Base);
-        let is_ours = |one: &Evidence| matches!(one, Evidence::Definition(_));
-        is_guess |= is_c && (is_ours(&one) && is_another(&best) || is_another(&one) && is_ours(&best));
-        if rank(&one) > best_rank {
-            best_rank = rank(&one);
-            best = one;
-        }
-    }
-    let site = &found.sites[asked_at];
-    let is_itself = |sheets: &mut Sheets| {
-        let spots: Vec<Spot> = places.iter().filter_map(|place| sheets.spot(place)).collect();
-        spots.iter().any(|spot| is_assigned_by(found, site, spot, sheets))
-    };
-    let is_guess = is_guess
-        || matches!(best, Evidence::Other | Evidence::Interface)
-            && (is_keyword_of_pattern(found, site) || is_assigned_from_object(found, site))
-        || matches!(best, Evidence::Other | Evidence::Interface | Evidence::Definition(_)) && is_itself(sheets);
+    let best = all.iter().rev().max_by_key(rank).copied().unwrap_or(silent);
+    let is_ours = matches!(best, Evidence::Definition(_));
+    // In a template clangd returns every function of the name.
+    let is_guess = is_c && is_ours && all.iter().any(|one| is_another(*one) || *one == Evidence::Base)
+        || is_another(best) && (is_keyword_of_pattern(found, site) || is_assigned_from_object(found, site))
+        || is_itself && (is_ours || is_another(best));
     if is_guess { Evidence::Unknown(Code::Dynamic) } else { best }
 }
 
@@ -128,7 +119,7 @@ fn is_assigned_by(found: &Candidates, site: &Site, left: &Spot, sheets: &Sheets)
     let text = found.texts.get(&site.path).filter(|_| site.language == Language::Python);
     let between = text.and_then(|text| text.get(left.end..site.at)).unwrap_or_default();
     let is_left = sheets.relative_path(&left.path) == Some(&*site.path) && left.start < site.at;
-    let is_in_class = || any_at(sheets, left).is_some_and(|(declares, _)| declares.kind == Kind::Field);
+    let is_in_class = || any_at(sheets, left).is_some_and(|declares| declares.kind == Kind::Field);
     is_left && between.contains(&b'=') && !between.contains(&b'\n') && is_in_class()
 }
 
@@ -149,7 +140,7 @@ fn is_direct(found: &Candidates, site: &Site) -> bool {
 
 /// Returns what a CommonJS module exports under the name of a site: `exports.area = area`, `{ area: toArea }`, `exports.area
 /// = function area() {}`, `{ area: require("./area") }`.
-pub(super) fn exported(found: &Candidates, site: &Site) -> Option<Evidence> {
+fn exported(found: &Candidates, site: &Site) -> Option<Evidence> {
     let text = found.texts.get(&site.path).filter(|_| family(site.language) == SCRIPTS)?;
     let name = text[site.at..].iter().take_while(|byte| is_word(**byte) || **byte == b'$').count();
     let value = text[site.at + name..].trim_ascii_start();
@@ -204,7 +195,7 @@ fn read_one(
     spot: &Spot,
     sheets: &Sheets,
     prototypes: &Prototypes,
-    silent: Code,
+    silent: Evidence,
 ) -> Evidence {
     let name = &found.question.name;
     let below = sheets.relative_path(&spot.path);
@@ -234,7 +225,7 @@ fn read_one(
         let constructs = matches!(found.sites[asked_at].class, Class::Construct | Class::Call);
         let is_alone = !found.definitions.iter().any(|one| one.kind.is_type());
         if constructs && is_alone && word == name && found.definitions.iter().any(|one| one.is_constructor(name)) {
-            return Evidence::Unknown(silent);
+            return silent;
         }
         let here = found.sites.iter().position(|site| *site.path == *below && site.at == spot.start);
         let is_pure = |site: &Site| {
@@ -256,29 +247,19 @@ fn read_one(
                 // A type in a comment (JSDoc) may be the type of any object.
                 Class::Mention => Evidence::Unknown(Code::Dynamic),
                 // The server returned the site itself because it found nothing.
-                _ if leads_on && at == asked_at => Evidence::Unknown(silent),
+                _ if leads_on && at == asked_at => silent,
                 // The same for a destructured member of an object of unknown type.
-                Class::Value | Class::FieldRead if at == asked_at && family(site.language) == SCRIPTS => {
-                    Evidence::Unknown(silent)
-                }
+                Class::Value | Class::FieldRead if at == asked_at && family(site.language) == SCRIPTS => silent,
                 _ if leads_on => Evidence::Import(at),
                 Class::Signature if !site.in_interface && !is_pure(site) && at != asked_at => Evidence::Import(at),
-                // Without an index clangd cannot resolve a prototype.
-                Class::Signature
-                    if family(site.language) == C_AND_CPP && !is_pure(site) && prototypes.may_announce(found, site) =>
-                {
-                    Evidence::Unknown(silent)
+                Class::Signature if family(site.language) == C_AND_CPP && !is_pure(site) && !prototypes.has_index => {
+                    silent
                 }
                 // `module.exports = { area }` declares a property with the meaning of the variable.
                 Class::Value if family(site.language) == SCRIPTS && at != asked_at => Evidence::Import(at),
                 Class::FieldWrite if let Some(value) = exported(found, site) => value,
-                _ => {
-                    if site.in_interface {
-                        Evidence::Interface
-                    } else {
-                        Evidence::Other
-                    }
-                }
+                _ if site.in_interface => Evidence::Interface,
+                _ => Evidence::Other,
             };
         }
     }
@@ -295,11 +276,11 @@ fn read_one(
     if word == "export" && sheets.text(spot).starts_with("export default ") {
         let is_in_there =
             |site: &Site| sheets.path(&site.path) == spot.path && (spot.start..spot.end).contains(&site.at);
-        return found.sites.iter().position(is_in_there).map_or(Evidence::Unknown(silent), Evidence::Import);
+        return found.sites.iter().position(is_in_there).map_or(silent, Evidence::Import);
     }
     // A module exported by `module.exports` has no name there.
     if word == "module" && sheets.text(spot).starts_with("module.exports") {
-        return Evidence::Unknown(silent);
+        return silent;
     }
     // gopls leads from a package name to its import.
     if found.sites[asked_at].language == Language::Go && sheets.text(spot).starts_with('"') {
@@ -314,9 +295,7 @@ fn read_one(
 fn stub_of(found: &Candidates, spot: &Spot, below: &Path, sheets: &Sheets) -> Option<usize> {
     let is_beside = |one: &Definition| is_ambient(&one.path) != is_ambient(below) && module(&one.path) == module(below);
     let number = found.definitions.iter().position(is_beside).filter(|_| sheets.word(spot) == found.question.name)?;
-    let (declares, skip) = any_at(sheets, spot)?;
-    let text = &sheets.get(&spot.path)?.text;
-    let class = declares.marks.class.and_then(|class| text.get(class.start..class.end).filter(|_| skip == 0));
+    let class = any_at(sheets, spot)?.marks.class.and_then(|class| sheets.get(&spot.path)?.get(class));
     let is_it = |one: &Definition| match (one.inside.last(), class) {
         (Some(names), Some(class)) => names.iter().any(|name| name == class),
         (names, class) => names.is_none() && class.is_none(),
@@ -333,9 +312,8 @@ fn module(path: &Path) -> Option<(&Path, &str)> {
 
 /// Returns the site of the key that a pattern renames: `login` in `{ login: go }`.
 fn key_before(found: &Candidates, spot: &Spot, sheets: &Sheets) -> Option<usize> {
-    let sheet = sheets.get(&spot.path)?;
-    let before = sheet.text.get(..spot.start.checked_sub(sheet.skip)?)?.trim_end().strip_suffix(':')?.trim_end();
-    let key = before.strip_suffix(found.question.name.as_str())?.len() + sheet.skip;
+    let before = sheets.text_before(&spot.path, spot.start).trim_end().strip_suffix(':')?.trim_end();
+    let key = before.strip_suffix(found.question.name.as_str())?.len();
     let is_key = |site: &Site| {
         sheets.path(&site.path) == spot.path && site.at == key && matches!(site.class, Class::Value | Class::FieldRead)
     };
@@ -344,11 +322,9 @@ fn key_before(found: &Candidates, spot: &Spot, sheets: &Sheets) -> Option<usize>
 
 /// Returns the offset of a property's name, given the spot of its value.
 fn holder(name: &str, spot: &Spot, sheets: &Sheets) -> Option<usize> {
-    let sheet = sheets.get(&spot.path)?;
-    let start = spot.start.checked_sub(sheet.skip)?;
-    let value = sheet.text.get(start..)?;
+    let value = sheets.text_from(&spot.path, spot.start);
     let is_function = value.starts_with('(') || value.starts_with("async") || value.starts_with("function");
-    let before = sheet.text.get(..start)?.trim_end();
+    let before = sheets.text_before(&spot.path, spot.start).trim_end();
     if !(is_function || value.split_whitespace().nth(1) == Some("=>")) || !before.ends_with(['=', ':']) {
         return None;
     }
@@ -357,24 +333,16 @@ fn holder(name: &str, spot: &Spot, sheets: &Sheets) -> Option<usize> {
         let (head, rest) = (&before[..*at], &before[at + name.len()..]);
         last_word(head.as_bytes()).is_empty() && !rest.as_bytes().first().is_some_and(|byte| is_word(*byte))
     };
-    let at = before[line..].match_indices(name).map(|(at, _)| line + at).find(is_whole)?;
-    Some(at + sheet.skip)
+    before[line..].match_indices(name).map(|(at, _)| line + at).find(is_whole)
 }
 
-/// True if the spot reaches a Rust method through another trait (`x.into()` leads to `From::from`), or is a trait in `#[derive(…)]`.
-/// the trait in `#[derive(…)]` that makes the method.
+/// True if the spot reaches a Rust method through another trait (`x.into()` leads to `From::from`), or is the trait in
+/// `#[derive(…)]` that makes the method.
 fn is_implied_in_rust(name: &str, spot: &Spot, sheets: &Sheets) -> bool {
-    let word = sheets.word(spot);
     let pairs = [("into", "from"), ("try_into", "try_from"), ("parse", "from_str"), ("to_string", "fmt")];
-    let is_derived = || {
-        let start = sheets.get(&spot.path).and_then(|sheet| Some((sheet, spot.start.checked_sub(sheet.skip)?)));
-        let before = start.and_then(|(sheet, start)| sheet.text.as_bytes().get(..start)).and_then(|before| {
-            let opened = unclosed(before, b'(')?;
-            Some(last_word(&before[..opened]) == b"derive")
-        });
-        before == Some(true)
-    };
-    pairs.contains(&(name, word)) || is_derived()
+    let before = sheets.text_before(&spot.path, spot.start).as_bytes();
+    let is_derived = || unclosed(before, b'(').is_some_and(|opened| last_word(&before[..opened]) == b"derive");
+    pairs.contains(&(name, sheets.word(spot))) || is_derived()
 }
 
 /// True if a spot is a whole module, which is defined by its file.

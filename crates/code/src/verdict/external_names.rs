@@ -6,6 +6,8 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use syntax::{Class, Kind, Language, bare_name, is_whole, is_word};
+
 use super::{Query, is_judged_by};
 use crate::answer::{Candidates, Site, Texts};
 use crate::definition::{Definition, is_inside};
@@ -13,7 +15,6 @@ use crate::inquiry::{Meaning, Meanings, Name, meanings};
 use crate::judgement::{Code, Judgement, Reason, Verdict};
 use crate::question::Question;
 use crate::search::read;
-use crate::syntax::{Class, Kind, Language, bare_name, is_whole, is_word};
 use crate::target::Target;
 
 /// Verifies the sites of a family, and adds the definitions that they mean.
@@ -43,26 +44,31 @@ pub(super) async fn judge_outside(
     let mut led = Vec::with_capacity(sites.len());
     let mut made = Vec::new();
     for (at, meaning) in sites.into_iter().zip(of) {
-        let language = found.sites[at].language;
-        if is_itself(&meaning, &found.sites[at]) {
+        let (site, name) = (&mut found.sites[at], &found.question.name);
+        if is_itself(&meaning, site) {
             // The server sees a declaration that the parser missed: it is not a use.
-            (found.sites[at].class, found.sites[at].verdict) = (Class::Binding, Verdict::NotJudged);
-            made.push(made_at(&found.sites[at], &found.question.name));
+            (site.class, site.verdict) = (Class::Binding, Verdict::NotJudged);
+            // A macro makes it, or its text does not parse.
+            let kind = if site.tokens.is_some() { Kind::Macro } else { Kind::Unknown };
+            made.push(Definition::plain(kind, site.language, (&site.path, site.line, site.at), name.clone()));
             continue;
         }
-        match meaning {
-            Meaning::External => found.sites[at].verdict = Verdict::Undecided(Code::OutsideTheRoot),
-            Meaning::Undecided(code) => found.sites[at].verdict = Verdict::Undecided(code),
-            Meaning::Is(targets) => match definition_of(&targets, language, &found.question.name, &texts) {
+        site.verdict = match meaning {
+            Meaning::External => Verdict::Undecided(Code::OutsideTheRoot),
+            Meaning::Undecided(code) => Verdict::Undecided(code),
+            Meaning::Is(targets) => match definition_of(&targets, site.language, name, &texts) {
                 // A local variable of another file cannot be meant: the parser misread the site.
-                None if targets.iter().any(|target| target.is_bound && target.path != found.sites[at].path) => {
-                    found.sites[at].verdict = Verdict::Undecided(Code::Unparsable);
+                None if targets.iter().any(|target| target.is_bound && target.path != site.path) => {
+                    Verdict::Undecided(Code::Unparsable)
                 }
                 // Another definition of the name: a member of another type, or a local variable.
-                None => found.sites[at].verdict = Verdict::Refuted,
-                Some(one) => led.push((at, one)),
+                None => Verdict::Refuted,
+                Some(one) => {
+                    led.push((at, one));
+                    continue;
+                }
             },
-        }
+        };
     }
     let meant = OutsideTargets::from_sites(found, &led);
     if meant.is_unknown && !led.is_empty() {
@@ -70,8 +76,7 @@ pub(super) async fn judge_outside(
         let text = format!(
             "no `{name}` here is proven to be that of `{whole}`, which may inherit it or import it under another name: ask for `{name}` alone to group its uses by definition"
         );
-        judged.is_certain = false;
-        judged.reasons.push(Reason { code: Code::Dynamic, text, sites: 0 });
+        judged.doubt(Code::Dynamic, text, 0);
     }
     let (root, mut read_whole) = (&asked.call.scope.root, BTreeMap::new());
     let mut unread: BTreeMap<Code, BTreeMap<Arc<Path>, usize>> = BTreeMap::new();
@@ -104,12 +109,6 @@ fn of_no_type(question: &Question, code: Code, files: &BTreeMap<Arc<Path>, usize
         "{sites} {lead} to {first}{more}, which does not parse completely, so the owner of `{name}` is unknown: ask for `{name}` alone to group its uses by definition"
     );
     Reason { code, text, sites }
-}
-
-/// Returns the definition that the server sees at this place, made by a macro or in unparsable code.
-fn made_at(site: &Site, name: &str) -> Definition {
-    let kind = if site.tokens.is_some() { Kind::Macro } else { Kind::Unknown };
-    Definition::plain(kind, site.language, (&site.path, site.line, site.at), name.to_owned())
 }
 
 /// The definitions outside of the project that a question means.

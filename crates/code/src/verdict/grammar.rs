@@ -3,20 +3,13 @@
 
 use std::ops::Range;
 
-use super::Verdict;
-use super::owner::{OwnerAliases, is_of_another, owner};
+use syntax::{Class, Kind, Language, Tokens, bare_name, family, is_word};
+
 use crate::answer::{Candidates, Site};
 use crate::definition::Definition;
-use crate::judgement::Code;
-use crate::syntax::{Class, Kind, Language, Tokens, bare_name, family, is_word};
-
-/// True if the server gave no answer.
-pub(super) fn is_silent(verdict: Verdict) -> bool {
-    matches!(verdict, Verdict::Undecided(Code::Inactive | Code::Macro))
-}
 
 /// True if the grammar excludes all definitions at a site on which the server is silent.
-pub(super) fn is_none_of_them(found: &Candidates, site: &Site, renamed: &OwnerAliases) -> bool {
+pub(super) fn is_none_of_them(found: &Candidates, site: &Site) -> bool {
     if site.language != Language::Rust || site.is_broken || site.alias.is_some() {
         return false;
     }
@@ -29,12 +22,8 @@ pub(super) fn is_none_of_them(found: &Candidates, site: &Site, renamed: &OwnerAl
     else {
         return false;
     };
-    let owner = owner(found, site);
     let mut all = found.definitions.iter().filter(|one| family(one.language) == family(site.language));
-    all.all(|one| {
-        let is_of_another = owner.as_ref().is_some_and(|owner| is_of_another(one, owner, renamed));
-        (place.cannot_be(one) || is_of_another) && !takes_self(found, one)
-    })
+    all.all(|one| place.cannot_be(one) && !takes_self(found, one))
 }
 
 /// True if a function takes `self`: it is a method even if the parser lost its context.
@@ -117,7 +106,7 @@ mod tests {
     use std::time::{Duration, Instant};
 
     use super::*;
-    use crate::syntax::occurrences;
+    use syntax::occurrences;
 
     fn definition(kind: Kind) -> Definition {
         Definition::plain(kind, Language::Rust, (&Path::new("a.rs").into(), 1, 0), "end".to_owned())

@@ -2,22 +2,21 @@
 //! result may contain too many classes.
 
 use std::collections::BTreeSet;
-use std::ops::Range;
-use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::path::Path;
+use std::time::Duration;
 
 use memchr::memmem::{Finder, find_iter};
 use parking_lot::Mutex;
+use syntax::{Language, family, is_word, last_word};
 
+use super::Call;
+use crate::inquiry::Spot;
 use crate::search::{Scope, each_file, read, word_starts};
-use crate::syntax::{Language, family, is_word, last_word};
 
 /// A class with the names in its head after its own.
 #[derive(Debug)]
 pub(super) struct Head {
-    /// An absolute path.
-    pub path: PathBuf,
-    pub name: Range<usize>,
+    pub class: Spot,
     word: String,
     words: BTreeSet<String>,
 }
@@ -33,22 +32,22 @@ const LONGEST: usize = 8_000;
 
 impl Heads {
     /// Reads all files of a language's family; `None` if some could not be read.
-    pub(super) async fn search(scope: &Scope, language: Language, until: Instant) -> Option<Heads> {
+    pub(super) async fn search(call: &Call<'_>, language: Language) -> Option<Heads> {
         // The search for the name is over. This search has its own time limit, within that of the call.
-        let whole = Scope::for_root(&scope.root, WITHIN);
-        let whole = Scope { until: whole.until.min(until), ..whole };
+        let whole = Scope::for_root(&call.scope.root, WITHIN);
+        let whole = Scope { until: whole.until.min(call.until), ..whole };
         let searching = tokio::task::spawn_blocking(move || {
-            let (heads, is_known) = (Mutex::new(Vec::new()), Mutex::new(true));
+            let heads = Mutex::new(Some(Vec::new()));
             each_file(&whole, |path, of| {
                 if !of.is_ok_and(|of| family(of) == family(language)) {
                     return;
                 }
-                match read(&path) {
-                    Ok(text) => heads.lock().extend(heads_of(&path, language, &text)),
-                    Err(_) => *is_known.lock() = false,
+                match (read(&path), &mut *heads.lock()) {
+                    (Ok(text), Some(heads)) => heads.extend(heads_of(&path, language, &text)),
+                    (_, heads) => *heads = None,
                 }
             });
-            (!whole.is_over() && is_known.into_inner()).then(|| Heads(heads.into_inner()))
+            heads.into_inner().filter(|_| !whole.is_over()).map(Heads)
         });
         searching.await.ok().flatten()
     }
@@ -105,7 +104,7 @@ fn head(path: &Path, language: Language, text: &[u8], after: usize) -> Option<He
         words.insert(word);
     }
     let word = String::from_utf8_lossy(&text[start..start + length]).into_owned();
-    Some(Head { path: path.to_owned(), name: start..start + length, word, words })
+    Some(Head { class: Spot { path: path.to_owned(), start, end: start + length }, word, words })
 }
 
 /// Returns the end of the bases in a Python class head: `(A, B[int])`, `[T: int](A)`.

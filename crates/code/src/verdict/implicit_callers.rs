@@ -3,19 +3,19 @@
 //! the start of `main` do not count.
 
 use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
+use lsp::server::profile::{Rules, rules};
 use memchr::memmem::Finder;
+use syntax::{Class, Declares, Kind, Language, family, occurrences};
 
-use super::classes::{any_at, is_ambient, is_class_like, is_object_type, is_of_the_project, spot};
+use super::classes::{any_at, is_ambient, is_class_like, is_of_the_project, spot};
 use super::heads::Heads;
 use crate::answer::Candidates;
 use crate::definition::Definition;
 use crate::inquiry::{Inquiry, Sheets, Spot};
 use crate::rule::Rule;
 use crate::search::word_starts;
-use crate::server::profile::{Rules, rules};
-use crate::syntax::{Class, Declares, Kind, Language, Marks, family, occurrences};
 use crate::test_detection::is_test_file;
 
 /// Returns the possible implicit caller that the text shows, if uses of these classes are requested.
@@ -35,12 +35,10 @@ pub(super) fn find_in_text(found: &Candidates, wanted: &[Class]) -> Option<Strin
     let is_asked = |one: &&Definition| !(names_class && one.is_constructor(&found.question.name));
     inside.filter(is_asked).filter(|one| matches!(one.kind, Kind::Function | Kind::Method)).find_map(|one| {
         let label = &one.label;
+        let marked = |mark| format!("{label} is marked with `{mark}`: other code may call it without naming it");
         by_trait(found, one)
             .or_else(|| by_runtime(found, one).map(|who| format!("{who} {label} without naming it")))
-            .or_else(|| {
-                exposing_decorator(one.language, &one.marks.decorators)
-                    .map(|mark| format!("{label} is marked with `{mark}`: other code may call it without naming it"))
-            })
+            .or_else(|| exposing_decorator(one.language, &one.marks.decorators).map(marked))
     })
 }
 
@@ -172,9 +170,9 @@ fn parts(text: &str) -> Vec<&str> {
     text.split(separates).map(str::trim).filter(|part| !part.is_empty()).collect()
 }
 
-/// The maximum numbers of bases to follow and of definitions to check.
+const NAMELESS: &str = "a base without a name";
+/// The maximum number of bases to follow.
 const MOST_BASES: usize = 50;
-const MOST_ASKED: usize = 20;
 
 /// Returns an explanation that names a base which may use one of the definitions.
 pub(super) async fn by_bases(inquiry: &mut Inquiry<'_>, of: &str, heads: &Heads) -> Option<String> {
@@ -183,12 +181,8 @@ pub(super) async fn by_bases(inquiry: &mut Inquiry<'_>, of: &str, heads: &Heads)
     }
     let found = inquiry.found;
     let name = &found.question.name;
-    // Python mangles names with two leading underscores.
-    let is_private = |one: &Definition| one.language == Language::Python && name.starts_with("__");
-    let is_asked =
-        |one: &&Definition| is_member(one) && !one.is_outside() && family(one.language) == of && !is_private(one);
-    let asked: Vec<&Definition> = found.definitions.iter().filter(is_asked).take(MOST_ASKED).collect();
-    for one in asked {
+    let is_asked = |one: &&Definition| is_member(one) && !one.is_outside() && family(one.language) == of;
+    for one in found.definitions.iter().filter(is_asked) {
         let base = match one.language {
             Language::Go => interface(inquiry, one).await,
             _ => Walk { inquiry: &mut *inquiry, heads, seen: BTreeSet::new() }.base(one).await,
@@ -224,19 +218,23 @@ struct Walk<'a, 'b> {
 
 impl Walk<'_, '_> {
     async fn base(&mut self, one: &Definition) -> Option<String> {
-        let path = self.inquiry.sheets.path(&one.path);
-        let mut own = vec![(path.clone(), one.marks.clone(), 0)];
+        let own = Spot::at(self.inquiry.sheets.path(&one.path), one.at);
+        let mut all = vec![(own.path.clone(), one.marks.clone())];
         if one.language == Language::Cpp && one.marks.class.is_none() {
-            own.extend(self.prototypes(&path, one.at).await);
+            // The prototypes of a method that is defined outside of its class.
+            let places = self.inquiry.ask("textDocument/declaration", &own).await.unwrap_or_default();
+            let sheets = &mut *self.inquiry.sheets;
+            let spots = sheets.spots(&places).into_iter();
+            all.extend(spots.filter_map(|spot| any_at(sheets, &spot).map(|declares| (spot.path, declares.marks))));
         }
         let mut bases = Vec::new();
         let mut names = BTreeSet::new();
-        for (path, marks, skip) in &own {
+        for (path, marks) in &all {
             if marks.has_nameless_base {
-                return Some("a base without a name".to_owned());
+                return Some(NAMELESS.to_owned());
             }
-            bases.extend(marks.bases.iter().map(|base| spot(path, base, *skip)));
-            for class in marks.class.iter().map(|class| spot(path, class, *skip)) {
+            bases.extend(marks.bases.iter().map(|base| spot(path, base)));
+            for class in marks.class.iter().map(|class| spot(path, class)) {
                 names.extend(self.heads.heirs(self.inquiry.sheets.word(&class)));
                 self.seen.insert(class);
             }
@@ -255,13 +253,12 @@ impl Walk<'_, '_> {
     fn other_bases(&mut self, names: &BTreeSet<String>) -> Result<Vec<Spot>, String> {
         let mut beside = Vec::new();
         for head in self.heads.with_names(names) {
-            self.inquiry.sheets.read(&head.path);
-            let class = Spot { path: head.path.clone(), start: head.name.start, end: head.name.end };
-            let Some((declares, skip)) = any_at(self.inquiry.sheets, &class) else { continue };
+            self.inquiry.sheets.read(&head.class.path);
+            let Some(declares) = any_at(self.inquiry.sheets, &head.class) else { continue };
             if declares.marks.has_nameless_base {
-                return Err("a base without a name".to_owned());
+                return Err(NAMELESS.to_owned());
             }
-            let bases = declares.marks.bases.iter().map(|base| spot(&head.path, base, skip));
+            let bases = declares.marks.bases.iter().map(|base| spot(&head.class.path, base));
             beside.extend(bases.filter(|base| !names.contains(self.inquiry.sheets.word(base))));
         }
         Ok(beside)
@@ -270,85 +267,61 @@ impl Walk<'_, '_> {
     /// Returns the first of these bases, direct or indirect, that has the member or may have it. Servers relate members to
     /// those of project classes above them; `counts_inside` tells whether these count.
     async fn with_member(&mut self, mut open: Vec<Spot>, counts_inside: bool) -> Option<String> {
+        let name = &self.inquiry.found.question.name;
         let mut at = 0;
         while let Some(base) = open.get(at).cloned() {
             at += 1;
             if at > MOST_BASES {
                 return Some("more bases than are followed".to_owned());
             }
-            let word = self.inquiry.sheets.word(&base).to_owned();
-            let targets = self.inquiry.defined(&base.path, base.start).await.unwrap_or_default();
-            match self.bases_of_targets(&base, &word, targets, counts_inside) {
-                Ok(next) => open.extend(next.into_iter().filter(|one| !open.contains(one)).collect::<Vec<_>>()),
-                Err(why) => return Some(why),
+            let targets = self.inquiry.defined(&base).await.unwrap_or_default();
+            let sheets = &*self.inquiry.sheets;
+            let word = sheets.word(&base);
+            let mut is_known = false;
+            for target in targets {
+                // clangd returns the surrounding scope for an unknown name.
+                if Language::by_name(&base.path) == Some(Language::Cpp) && sheets.word(&target) != word {
+                    continue;
+                }
+                let Some(declares) = any_at(sheets, &target) else { continue };
+                let is_class = is_class_like(declares.kind);
+                if is_class && !self.seen.insert(target.clone()) {
+                    is_known = true;
+                    continue;
+                }
+                let below = sheets.relative_path(&target.path).filter(|below| is_of_the_project(below));
+                let is_inside = below.is_some() && !is_ambient(&target.path);
+                if (counts_inside || !is_inside) && names_in(sheets, &target, &declares, name) {
+                    let whose = if is_inside { "also" } else { "which the project does not define and" };
+                    return Some(format!("{word}, {whose} has {name}"));
+                }
+                if declares.marks.has_nameless_base {
+                    return Some(NAMELESS.to_owned());
+                }
+                // `Generic: _SpecialForm`, `declare var HTMLElement`.
+                let is_value = !is_inside && declares.kind == Kind::Variable;
+                is_known |= is_class || is_value;
+                if is_class {
+                    open.extend(declares.marks.bases.iter().map(|base| spot(&target.path, base)));
+                }
+            }
+            if !is_known {
+                return Some(format!("{word} (whose members are unknown)"));
             }
         }
         None
-    }
-
-    /// Returns the bases of a base's targets; `Err` if a target has the member or is unknown.
-    fn bases_of_targets(
-        &mut self,
-        base: &Spot,
-        word: &str,
-        targets: Vec<Spot>,
-        counts_inside: bool,
-    ) -> Result<Vec<Spot>, String> {
-        let mut is_known = false;
-        let mut next = Vec::new();
-        for target in targets {
-            // clangd returns the surrounding scope for an unknown name.
-            if Language::by_name(&base.path) == Some(Language::Cpp) && self.inquiry.sheets.word(&target) != word {
-                continue;
-            }
-            let Some((declares, skip)) = any_at(self.inquiry.sheets, &target) else { continue };
-            let is_class = is_class_like(declares.kind);
-            if is_class && !self.seen.insert(target.clone()) {
-                is_known = true;
-                continue;
-            }
-            let below = self.inquiry.sheets.relative_path(&target.path).filter(|below| is_of_the_project(below));
-            let is_inside = below.is_some() && !is_ambient(&target.path);
-            let has_member = names_in(self.inquiry.sheets, &target, &declares, &self.inquiry.found.question.name);
-            if has_member && (counts_inside || !is_inside) {
-                let whose = if is_inside { "also" } else { "which the project does not define and" };
-                return Err(format!("{word}, {whose} has {}", self.inquiry.found.question.name));
-            }
-            // `Generic: _SpecialForm`, `declare var HTMLElement`.
-            let is_value = !is_inside && declares.kind == Kind::Variable;
-            is_known |= is_class || is_value || is_object_type(self.inquiry.sheets, &target);
-            if declares.marks.has_nameless_base {
-                return Err("a base without a name".to_owned());
-            }
-            if is_class {
-                next.extend(declares.marks.bases.iter().map(|base| spot(&target.path, base, skip)));
-            }
-        }
-        if is_known { Ok(next) } else { Err(format!("{word} (whose members are unknown)")) }
-    }
-
-    /// Returns the marks of the prototypes of a method that is defined outside of its class.
-    async fn prototypes(&mut self, path: &Path, at: usize) -> Vec<(PathBuf, Marks, usize)> {
-        let places = self.inquiry.ask("textDocument/declaration", path, at).await.unwrap_or_default();
-        let marks = self.inquiry.sheets.spots(&places).into_iter().filter_map(|spot| {
-            let (declares, skip) = any_at(self.inquiry.sheets, &spot)?;
-            Some((spot.path, declares.marks, skip))
-        });
-        marks.collect()
     }
 }
 
 /// True if the code of a declaration contains a name.
 fn names_in(sheets: &Sheets, spot: &Spot, declares: &Declares, name: &str) -> bool {
-    let Some(sheet) = sheets.get(&spot.path) else { return false };
-    let text = sheet.text.as_bytes();
-    let within = text.get(declares.bytes.clone()).unwrap_or_default();
-    let starts: Vec<usize> =
-        word_starts(&Finder::new(name), within, name).into_iter().map(|at| declares.bytes.start + at).collect();
-    let language = Language::detect(&spot.path, text).filter(|_| !starts.is_empty());
-    let all = language.and_then(|language| occurrences(language, text, name, &starts, sheets.until()));
+    let text = sheets.get(&spot.path).unwrap_or_default().as_bytes();
+    let Some(language) = Language::detect(&spot.path, text) else { return false };
+    let starts = word_starts(&Finder::new(name), text.get(declares.bytes.clone()).unwrap_or_default(), name);
+    let starts: Vec<usize> = starts.into_iter().map(|at| declares.bytes.start + at).collect();
+    let all = || occurrences(language, text, name, &starts, sheets.until());
     // A declaration that cannot be parsed in time may have it.
-    !starts.is_empty() && all.is_none_or(|parsed| parsed.all.iter().any(|one| one.class != Class::Mention))
+    !starts.is_empty() && all().is_none_or(|parsed| parsed.all.iter().any(|one| one.class != Class::Mention))
 }
 
 /// Returns the interface outside of the project that a Go method implements.
@@ -357,8 +330,8 @@ async fn interface(inquiry: &mut Inquiry<'_>, one: &Definition) -> Option<String
     if !inquiry.found.question.name.starts_with(char::is_uppercase) {
         return None;
     }
-    let path = inquiry.sheets.path(&one.path);
-    let Ok(all) = inquiry.ask("textDocument/implementation", &path, one.at).await else {
+    let own = Spot::at(inquiry.sheets.path(&one.path), one.at);
+    let Ok(all) = inquiry.ask("textDocument/implementation", &own).await else {
         return Some("an interface that gopls does not name".to_owned());
     };
     let outside = all.iter().find(|place| !inquiry.sheets.relative_path(&place.path).is_some_and(is_of_the_project))?;

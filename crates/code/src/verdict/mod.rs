@@ -10,7 +10,6 @@
 //! - `implicit_callers`: detects callers that do not name the definition.
 //! - `external_names`: verifies uses of a name that the project does not define.
 //! - `overriders`: finds the methods that a call of another one may run.
-//! - `owner`: tells the type of a name by the words before it.
 //! - `pass`: sends all requests of one round to one server.
 //! - `receiver`: resolves the receiver of a site.
 //! - `references`: reads the references of the definitions.
@@ -25,7 +24,6 @@ mod grammar;
 mod heads;
 mod implicit_callers;
 mod overriders;
-mod owner;
 mod pass;
 mod prototypes;
 mod receiver;
@@ -40,15 +38,15 @@ use crate::answer::{Candidates, LineOptions, Site};
 use crate::definition::Definition;
 use crate::haskell::{self, is_judged_by_ghc};
 use crate::inquiry::{Asking, blocking, index, judge_for, rounds};
-use crate::judgement::{Code, Judgement, Reason, Verdict};
-use crate::server::Server;
+use crate::judgement::{Code, Judgement, Verdict};
 use crate::stored_verdicts::{is_judged_by, keep, recall};
-use crate::syntax::{Class, family};
 
 pub(crate) use crate::inquiry::{Call, Meaning, Meanings, Name, meanings};
 pub(crate) use crate::stored_verdicts::{At, recalled, remember};
 use external_names::judge_outside;
+use lsp::server::Server;
 use pass::Pass;
+use syntax::{Class, family};
 
 /// A question about the uses of a name.
 pub(crate) struct Query<'a> {
@@ -83,8 +81,7 @@ pub(crate) async fn judge(asked: &Query<'_>, found: &mut Candidates) -> Judgemen
         judge_family(asked, found, family, &mut judged).await;
     }
     if let Some(text) = implicit_callers::find_in_text(found, asked.wanted).filter(|_| asked.asks_for_calls()) {
-        judged.is_certain = false;
-        judged.reasons.push(Reason { code: Code::Dynamic, text, sites: 0 });
+        judged.doubt(Code::Dynamic, text, 0);
     }
     found.sites.sort_by(|a, b| (&a.path, a.line, a.column).cmp(&(&b.path, b.line, b.column)));
     if found.definitions.iter().any(Definition::is_outside) {
@@ -100,10 +97,13 @@ pub(crate) async fn judge(asked: &Query<'_>, found: &mut Candidates) -> Judgemen
 }
 
 async fn judge_family(asked: &Query<'_>, found: &mut Candidates, family: &'static str, judged: &mut Judgement) {
-    let Some(file) = found.definitions.iter().find(|one| crate::syntax::family(one.language) == family) else { return };
+    let Some(file) = found.definitions.iter().find(|one| syntax::family(one.language) == family) else { return };
     let file = file.path.clone();
     let answer = if is_judged_by_ghc(family) {
-        ask_ghc(asked, found, judged).await
+        let index = index(&asked.call, judged).await;
+        index.map(|index| {
+            blocking(|| haskell::judge(&index, asked.call.scope, asked.wanted, asked.shown, found, judged))
+        })
     } else {
         ask_server(asked, found, family, &file, judged).await
     };
@@ -113,7 +113,8 @@ async fn judge_family(asked: &Query<'_>, found: &mut Candidates, family: &'stati
             keep(asked.call.pool, found, family).await;
         }
         Err(code) => {
-            undecided(found, family, code);
+            let all = found.sites.iter_mut().filter(|site| is_judged_by(site, family));
+            all.for_each(|site| site.verdict = Verdict::Undecided(code));
             recall(&asked.call, found, family).await;
             let is_open = |site: &&Site| is_judged_by(site, family) && site.verdict == Verdict::Undecided(code);
             if let Some(reason) = judged.reasons.last_mut() {
@@ -121,13 +122,6 @@ async fn judge_family(asked: &Query<'_>, found: &mut Candidates, family: &'stati
             }
         }
     }
-}
-
-/// Asks the index of GHC and sets the verdicts of the sites.
-async fn ask_ghc(asked: &Query<'_>, found: &mut Candidates, judged: &mut Judgement) -> Result<(), Code> {
-    let index = index(&asked.call, judged).await?;
-    blocking(|| haskell::judge(&index, asked.call.scope, asked.wanted, asked.shown, found, judged));
-    Ok(())
 }
 
 /// Asks a server and sets the verdicts of the sites.
@@ -157,13 +151,6 @@ impl Asking for Uses<'_> {
     type Round = Pass;
 
     async fn ask(&self, server: &Server) -> Pass {
-        Pass::run(self.asked, self.found, self.family, server).await
-    }
-}
-
-/// Marks all sites of a family as undecided.
-fn undecided(found: &mut Candidates, family: &str, code: Code) {
-    for site in found.sites.iter_mut().filter(|site| is_judged_by(site, family)) {
-        site.verdict = Verdict::Undecided(code);
+        Pass::run(self, server).await
     }
 }

@@ -4,26 +4,23 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::time::Instant;
 
-use super::evidence::read;
-use super::grammar::{is_none_of_them, is_silent};
+use lsp::Location;
+use lsp::server::Server;
+use lsp::server::profile::rules;
+use syntax::{C_AND_CPP, Class, Language, SCRIPTS, family};
+
+use super::grammar::is_none_of_them;
 use super::heads::Heads;
-use super::overriders::Dispatch;
-use super::owner::{OwnerAliases, owner};
+use super::overriders::Dispatches;
 use super::prototypes::{Prototypes, has_compile_commands};
 use super::references::References;
 use super::resolve::{Candidate, Evidence, Resolution, resolve};
-use super::{Query, implicit_callers, is_judged_by};
+use super::{Uses, implicit_callers, is_judged_by};
 use crate::answer::{Candidates, Site};
 use crate::definition::Definition;
-use crate::inquiry::{
-    FILES, Inquiry, Round, RoundStatus, Settling, Sheets, Spot, blocking, definitions, document, with_deadline,
-};
-use crate::judgement::{Code, Judgement, Reason, Verdict};
-use crate::lsp::Location;
+use crate::inquiry::{FILES, Inquiry, Round, RoundStatus, Sheets, definitions, document};
+use crate::judgement::{Code, Judgement, Verdict};
 use crate::rule::Rule;
-use crate::server::Server;
-use crate::server::profile::rules;
-use crate::syntax::{C_AND_CPP, Class, Kind, Language, SCRIPTS, family};
 
 /// The results of a round.
 #[derive(Default)]
@@ -31,31 +28,26 @@ pub(super) struct Pass {
     /// By the index of the site.
     resolved: BTreeMap<usize, Resolution>,
     references: References,
-    /// The number of sites that the references lack.
-    missed: usize,
     /// The reason why uses that syntax cannot see may be missing.
     unseen: Option<(Code, String)>,
-    proves: bool,
-    is_lost: bool,
-    settling: Settling,
+    status: RoundStatus,
 }
 
 /// The maximum number of candidates to ask about individually. Beyond it, only candidates among the references are asked
 /// about; if these are too many, the references alone decide.
 const MOST_ASKED: usize = 300;
-/// The maximum number of methods to disambiguate by trait, or to ask for overriders.
-const MOST_METHODS: usize = 100;
 
 impl Pass {
     /// Sends all requests, each limited by the remaining time.
-    pub(super) async fn run(asked: &Query<'_>, found: &Candidates, family: &str, server: &Server) -> Pass {
+    pub(super) async fn run(uses: &Uses<'_>, server: &Server) -> Pass {
         let mut pass = Pass::default();
-        pass.is_lost = !pass.ask(asked, found, family, server).await;
+        pass.status.is_lost = !pass.ask(uses, server).await;
         pass
     }
 
     /// Sends all requests; false if the server does not answer.
-    async fn ask(&mut self, asked: &Query<'_>, found: &Candidates, family: &str, server: &Server) -> bool {
+    async fn ask(&mut self, uses: &Uses<'_>, server: &Server) -> bool {
+        let Uses { asked, found, family } = *uses;
         let (root, until) = (&asked.call.scope.root, asked.call.until);
         if family == C_AND_CPP && is_in_macro(found) && !has_compile_commands(root) {
             let name = &found.question.name;
@@ -64,30 +56,28 @@ impl Pass {
             );
             self.unseen = Some((Code::NotSearched, text));
         }
-        let heads = self.heads(asked, found, family).await;
-        let wanted: Vec<usize> = (0..found.sites.len()).filter(|&at| is_asked(asked, found, at, family)).collect();
+        let heads = self.heads(uses).await;
+        let wanted: Vec<usize> = (0..found.sites.len()).filter(|&at| is_asked(uses, &found.sites[at])).collect();
         let ours: Vec<&Definition> =
-            found.definitions.iter().filter(|one| crate::syntax::family(one.language) == family).collect();
+            found.definitions.iter().filter(|one| syntax::family(one.language) == family).collect();
         let of_definitions: BTreeSet<PathBuf> = ours.iter().map(|one| root.join(&one.path)).collect();
         let importers = found.importers.iter().map(|path| root.join(path));
         let files: BTreeSet<PathBuf> =
             wanted.iter().map(|&at| root.join(&found.sites[at].path)).chain(importers).collect();
         let files: Vec<&PathBuf> = files.difference(&of_definitions).collect();
         let are_many = wanted.len() > MOST_ASKED;
-        let unasked = |site| Candidate::new(if are_many { Code::OverALimit } else { silent(site) });
-        let mut candidates: Vec<Candidate> = found.sites.iter().map(unasked).collect();
+        let unasked = |site| if are_many { Evidence::Unknown(Code::OverALimit) } else { silent(found, site) };
+        let candidate = |site| Candidate { references: Vec::new(), evidence: unasked(site) };
+        let mut candidates: Vec<Candidate> = found.sites.iter().map(candidate).collect();
         let mut is_inactive = false;
         for number in 0..files.len().div_ceil(FILES).max(1) {
             let chunk = files.iter().skip(number * FILES).take(FILES).copied();
             let chunk: BTreeSet<&PathBuf> = chunk.chain(&of_definitions).collect();
             let document = |file: &PathBuf| document(file.clone(), found.texts.get(file.strip_prefix(root).ok()?)?);
             let documents = chunk.iter().filter_map(|file| document(file)).collect();
-            let Some(session) = with_deadline(until, server.open(documents)).await.flatten() else { return false };
-            self.settling.asks(&session);
+            let Some(session) = self.status.open(until, server, documents).await else { return false };
             let mut sheets = Sheets::new(root, &found.texts, session.encoding, until);
-            if number == 0
-                && !self.references.ask(asked, found, family, server, &session, &mut sheets, &mut candidates).await
-            {
+            if number == 0 && !self.references.ask(uses, server, &session, &mut sheets, &mut candidates).await {
                 return false;
             }
             let mut inquiry = Inquiry { found, session: &session, sheets: &mut sheets };
@@ -117,40 +107,26 @@ impl Pass {
                 }
             }
         }
-        self.resolve(asked, found, &wanted, candidates).await;
+        self.resolve(found, &wanted, &candidates);
         true
     }
 
     /// Reads the class heads of the project if the question is about a member.
-    async fn heads(&mut self, asked: &Query<'_>, found: &Candidates, of: &str) -> Heads {
+    async fn heads(&mut self, uses: &Uses<'_>) -> Heads {
         let has_classes =
             |language| matches!(language, Language::Python | Language::Cpp) || family(language) == SCRIPTS;
-        let is_member = |one: &&Definition| family(one.language) == of && implicit_callers::is_member(one);
-        let Some(one) = found.definitions.iter().find(is_member).filter(|one| has_classes(one.language)) else {
+        let is_member = |one: &&Definition| family(one.language) == uses.family && implicit_callers::is_member(one);
+        let Some(one) = uses.found.definitions.iter().find(is_member).filter(|one| has_classes(one.language)) else {
             return Heads::default();
         };
-        let heads = Heads::search(asked.call.scope, one.language, asked.call.until).await;
+        let heads = Heads::search(&uses.asked.call, one.language).await;
         heads.unwrap_or_else(|| {
             self.unseen = Some((Code::NotSearched, "classes of files that cannot be searched".to_owned()));
             Heads::default()
         })
     }
 
-    /// Resolves the candidates. The grammar may exclude those on which the server is silent.
-    async fn resolve(
-        &mut self,
-        asked: &Query<'_>,
-        found: &Candidates,
-        wanted: &[usize],
-        mut candidates: Vec<Candidate>,
-    ) {
-        let is_open = |at: usize, candidates: &[Candidate]| is_silent(resolve(at, candidates).verdict);
-        let open: Vec<usize> = wanted.iter().copied().filter(|at| is_open(*at, &candidates)).collect();
-        let owners = open.iter().filter_map(|at| owner(found, &found.sites[*at])).collect();
-        let renamed = OwnerAliases::find(&asked.call, owners).await;
-        for at in open.into_iter().filter(|at| is_none_of_them(found, &found.sites[*at], &renamed)) {
-            candidates[at].evidence = Evidence::Other;
-        }
+    fn resolve(&mut self, found: &Candidates, wanted: &[usize], candidates: &[Candidate]) {
         // A string may be a key: `geo["area"]`. A comment cannot: `{@link area}`.
         let is_named = |at: &usize| {
             let site = &found.sites[*at];
@@ -161,15 +137,19 @@ impl Pass {
         let mentions = (0..candidates.len()).filter(is_named);
         for at in wanted.iter().copied().chain(mentions) {
             let site = &found.sites[at];
-            let resolution = resolve(at, &candidates);
+            let resolution = resolve(at, candidates);
             // Some servers omit imports and declarations from the references.
             let counts = !matches!(site.class, Class::Import | Class::Export | Class::Binding | Class::Signature);
-            self.missed += usize::from(resolution.is_missed && counts);
+            self.status.is_doubted |= resolution.is_missed && counts;
             let is_confirmed = resolution.verdict == Verdict::Confirmed;
             let meant = resolution.meant.filter(|_| is_confirmed).map(|of| &found.definitions[of].path);
-            self.proves |= meant.is_some_and(|path| found.files == 1 || *path != site.path);
+            self.status.proves |= meant.is_some_and(|path| found.files == 1 || *path != site.path);
             self.resolved.insert(at, resolution);
         }
+        // Another round would not ask about more candidates.
+        let is_open = |one: &Resolution| matches!(one.verdict, Verdict::Undecided(code) if code != Code::OverALimit);
+        let is_decided = !self.status.is_doubted && !self.resolved.values().any(is_open);
+        self.status.is_sure = is_decided && self.references.are_sure();
     }
 
     /// Sets the verdicts of the sites, and adds sites that only the server knows.
@@ -187,8 +167,7 @@ impl Pass {
                 (resolution.verdict, resolution.meant, resolution.by_interface);
         }
         if let Some((code, text)) = self.unseen {
-            judged.is_certain = false;
-            judged.reasons.push(Reason { code, text, sites: 0 });
+            judged.doubt(code, text, 0);
         }
         self.references.apply(found, judged);
     }
@@ -206,85 +185,46 @@ impl Inquiry<'_> {
         let place = |at: &usize| (*at, self.sheets.path(&self.found.sites[*at].path), self.found.sites[*at].at);
         let Some(all) = definitions(self.session, self.sheets, sites.iter().map(place)).await else { return false };
         let prototypes = self.prototypes().await;
-        let mut answers: Vec<(usize, Vec<Location>)> = Vec::with_capacity(all.len());
-        for (at, answer) in all {
-            match answer {
-                Ok(places) => answers.push((at, places)),
-                Err(code) => candidates[at].evidence = Evidence::Unknown(code),
-            }
+        let mut dispatches = Dispatches::default();
+        for (at, answer) in &all {
+            candidates[*at].evidence = match answer {
+                Ok(places) => self.evidence(*at, places, &prototypes, &mut dispatches, is_inactive).await,
+                Err(code) => Evidence::Unknown(*code),
+            };
         }
-        let mut known = BTreeMap::new();
-        blocking(|| {
-            for (at, places) in &answers {
-                candidates[*at].evidence = self.read(*at, places, &mut known, &prototypes, is_inactive);
+        // Calls of overridden methods take further requests.
+        dispatches.may_ask = Rule::Overriders.is_on();
+        for (at, answer) in &all {
+            let is_open = dispatches.may_ask && candidates[*at].evidence == Evidence::Base;
+            if let Ok(places) = answer
+                && is_open
+            {
+                let evidence = self.evidence(*at, places, &prototypes, &mut dispatches, is_inactive).await;
+                candidates[*at].evidence = self.by_receiver(&self.found.sites[*at], evidence, heads).await;
             }
-        });
-        answers.retain(|(at, _)| candidates[*at].evidence == Evidence::Base);
-        if !Rule::Overriders.is_on() {
-            return true;
-        }
-        self.dispatch(&answers, &mut known).await;
-        for (at, places) in answers {
-            let evidence = self.read(at, &places, &mut known, &prototypes, is_inactive);
-            candidates[at].evidence = self.by_receiver(&self.found.sites[at], evidence, heads).await;
         }
         true
     }
 
     /// Interprets the answer about a site.
-    fn read(
+    async fn evidence(
         &mut self,
         at: usize,
         places: &[Location],
-        known: &mut BTreeMap<Spot, Option<Dispatch>>,
         prototypes: &Prototypes,
+        dispatches: &mut Dispatches,
         is_inactive: bool,
     ) -> Evidence {
         if Instant::now() >= self.sheets.until() {
             return Evidence::Unknown(Code::OutOfTime);
         }
-        match read(self.found, at, places, self.sheets, known, prototypes, silent(&self.found.sites[at])) {
-            Evidence::Other | Evidence::Interface if is_inactive => Evidence::Unknown(Code::Inactive),
+        let site = &self.found.sites[at];
+        match self.read(at, places, prototypes, dispatches, silent(self.found, site)).await {
+            Evidence::Other | Evidence::Interface if is_inactive && !is_none_of_them(self.found, site) => {
+                Evidence::Unknown(Code::Inactive)
+            }
             evidence => evidence,
         }
-    }
-
-    /// Decides which definitions the methods at these sites run.
-    async fn dispatch(&mut self, sites: &[(usize, Vec<Location>)], known: &mut BTreeMap<Spot, Option<Dispatch>>) {
-        let asks = |dispatch: &Option<Dispatch>| matches!(dispatch, Some(Dispatch::Either | Dispatch::Overriders));
-        let spots: Vec<(Spot, Option<Dispatch>)> = known
-            .iter()
-            .filter(|(_, dispatch)| asks(dispatch))
-            .map(|(spot, dispatch)| (spot.clone(), *dispatch))
-            .collect();
-        for (spot, dispatch) in spots.into_iter().take(MOST_METHODS) {
-            let from = sites.iter().find(|(_, places)| self.sheets.spots(places).contains(&spot));
-            let from = from.map(|(at, _)| &self.found.sites[*at]);
-            let from = from.map(|site| (self.sheets.path(&site.path), site.at));
-            let dispatch = match dispatch {
-                Some(Dispatch::Overriders) => self.override_of(&spot, from).await,
-                _ => self.resolve_dispatch(&spot).await,
-            };
-            known.insert(spot, dispatch);
-        }
-    }
-
-    /// Requests the functions of C and C++ prototypes among the definitions.
-    async fn prototypes(&mut self) -> Prototypes {
-        let mut prototypes = Prototypes::new(self.sheets.root());
-        for (number, one) in self.found.definitions.iter().enumerate() {
-            let text = self.found.text_before(&one.path, one.at);
-            let statement = text.rsplit(|byte| b";}\n".contains(byte)).next().unwrap_or_default();
-            let is_extern = one.kind == Kind::Variable && statement.trim_ascii().starts_with(b"extern");
-            if family(one.language) != C_AND_CPP || !one.is_signature && !is_extern {
-                continue;
-            }
-            let path = self.sheets.path(&one.path);
-            for body in self.defined(&path, one.at).await.unwrap_or_default() {
-                prototypes.add_body(&body, number);
-            }
-        }
-        prototypes
     }
 
     /// True if no definition is compiled: a server resolves nothing in excluded code.
@@ -299,19 +239,8 @@ impl Inquiry<'_> {
 }
 
 impl Round for Pass {
-    fn round_status(&self) -> RoundStatus {
-        // Another round would not ask about more candidates.
-        let is_open = |one: &Resolution| matches!(one.verdict, Verdict::Undecided(code) if code != Code::OverALimit);
-        RoundStatus {
-            is_lost: self.is_lost,
-            is_sure: self.missed == 0 && self.references.are_sure() && !self.resolved.values().any(is_open),
-            proves: self.proves,
-            is_doubted: self.missed > 0,
-        }
-    }
-
-    fn settling(&self) -> &Settling {
-        &self.settling
+    fn status(&self) -> &RoundStatus {
+        &self.status
     }
 
     fn says_the_same(&self, other: &Pass) -> bool {
@@ -320,10 +249,9 @@ impl Round for Pass {
 }
 
 /// True if the definition at a site is needed: its class was requested, or others are resolved through it.
-fn is_asked(asked: &Query<'_>, found: &Candidates, at: usize, of: &str) -> bool {
-    let site = &found.sites[at];
+fn is_asked(uses: &Uses<'_>, site: &Site) -> bool {
     let is_way = site.embeds || matches!(site.class, Class::Import | Class::Export | Class::Signature);
-    is_judged_by(site, of) && (is_way || asked.wanted.contains(&site.class))
+    is_judged_by(site, uses.family) && (is_way || uses.asked.wanted.contains(&site.class))
 }
 
 /// True if a C or C++ macro body contains the name.
@@ -331,13 +259,16 @@ fn is_in_macro(found: &Candidates) -> bool {
     found.sites.iter().any(|site| site.tokens.is_some() && family(site.language) == C_AND_CPP)
 }
 
-/// Returns the reason why a ready server is silent on a site.
-fn silent(site: &Site) -> Code {
-    if site.tokens.is_some() {
-        return Code::Macro;
+/// Returns the evidence about a site on which a ready server is silent.
+fn silent(found: &Candidates, site: &Site) -> Evidence {
+    if is_none_of_them(found, site) {
+        return Evidence::Excluded;
     }
-    if site.is_broken {
-        return Code::Unparsable;
-    }
-    if rules(family(site.language)).has_conditions { Code::Inactive } else { Code::Dynamic }
+    let has_conditions = rules(family(site.language)).has_conditions;
+    Evidence::Unknown(match site.tokens {
+        Some(_) => Code::Macro,
+        None if site.is_broken => Code::Unparsable,
+        None if has_conditions => Code::Inactive,
+        None => Code::Dynamic,
+    })
 }

@@ -1,12 +1,13 @@
 //! The receiver of a site: a call that may run several methods runs the one of the receiver's class.
 
+use syntax::{Class, Kind, Language, SCRIPTS, family, is_word, last_word, unclosed};
+
 use super::classes::{any_at, declared_at, spot as place};
 use super::heads::Heads;
 use super::overriders::class_around;
 use super::resolve::Evidence;
 use crate::answer::{Candidates, Site};
 use crate::inquiry::{Inquiry, Sheets, Spot};
-use crate::syntax::{Class, Kind, Language, SCRIPTS, family, is_word, last_word, unclosed};
 
 /// The maximum length of a chain of patterns and exports.
 const MOST_EXPORTS: usize = 3;
@@ -47,24 +48,25 @@ impl Inquiry<'_> {
         if name.is_empty() || matches!(name, b"this" | b"self" | b"cls") {
             return false;
         }
-        let (path, start) = (self.sheets.path(&site.path), class.len() - name.len());
+        let spot = Spot::at(self.sheets.path(&site.path), class.len() - name.len());
         if site.language == Language::Cpp {
             // A value is neither a reference nor a pointer; its type may be an alias: `Type: Ref (aka Base &)`.
-            let shown = self.hovered(&path, start).await;
+            let shown = self.hovered(&spot).await;
             let of = shown.lines().find_map(|line| line.strip_prefix("Type: "));
             return of.is_some_and(|of| !of.contains(['&', '*']));
         }
         let mut is_made = made.is_some();
-        let mut spots = self.defined(&path, start).await.unwrap_or_default();
+        let mut spots = self.defined(&spot).await.unwrap_or_default();
         // A variable may hold an object of a subclass.
         if let [variable] = &spots[..]
             && let Some(class) = class_made(variable, self.sheets, is_script)
         {
-            if is_script && is_assigned_again(text_of(&class, self.sheets), self.sheets.word(&class).as_bytes()) {
+            let text = self.sheets.text_from(&class.path, 0).as_bytes();
+            if is_script && is_assigned_again(text, self.sheets.word(&class).as_bytes()) {
                 return false;
             }
             is_made = true;
-            spots = self.defined(&class.path, class.start).await.unwrap_or_default();
+            spots = self.defined(&class).await.unwrap_or_default();
         }
         if is_script {
             let text = self.found.texts.get(&site.path).map(|text| &text[..]).unwrap_or_default();
@@ -86,17 +88,14 @@ impl Inquiry<'_> {
                 if is_class(spot, self.sheets) {
                     break;
                 }
-                if let Some((declares, skip)) =
-                    any_at(self.sheets, spot).filter(|_| self.sheets.word(spot) == "constructor")
-                    && let Some(class) = &declares.marks.class
-                {
-                    *spot = place(&spot.path, class, skip);
+                let made = any_at(self.sheets, spot).filter(|_| self.sheets.word(spot) == "constructor");
+                if let Some(class) = made.and_then(|declares| declares.marks.class) {
+                    *spot = place(&spot.path, &class);
                     break;
                 }
-                let Some(at) = leads_on(spot, self.sheets) else { break };
-                let next = self.defined(&spot.path, at).await.unwrap_or_default();
-                match <[Spot; 1]>::try_from(next) {
-                    Ok([next]) if (&next.path, next.start) != (&spot.path, spot.start) => *spot = next,
+                let Some(value) = leads_on(spot, self.sheets) else { break };
+                match <[Spot; 1]>::try_from(self.defined(&value).await.unwrap_or_default()) {
+                    Ok([next]) if !next.begins_at(spot) => *spot = next,
                     _ => break,
                 }
             }
@@ -116,8 +115,8 @@ impl Inquiry<'_> {
         if name.is_empty() {
             return false;
         }
-        let (path, start) = (self.sheets.path(&site.path), receiver.len() - name.len());
-        let places = self.ask("textDocument/typeDefinition", &path, start).await.unwrap_or_default();
+        let spot = Spot::at(self.sheets.path(&site.path), receiver.len() - name.len());
+        let places = self.ask("textDocument/typeDefinition", &spot).await.unwrap_or_default();
         let mut of: Vec<Spot> = self.sheets.spots(&places);
         if of.len() < places.len() {
             return false;
@@ -127,28 +126,26 @@ impl Inquiry<'_> {
             of.retain(|class| self.sheets.relative_path(&class.path).is_some());
             let before = self.found.text_before(&site.path, site.at);
             let is_arrow = before.trim_ascii_end().ends_with(b"->");
-            if !is_an_object(&self.hovered(&path, start).await, is_arrow) {
+            if !is_an_object(&self.hovered(&spot).await, is_arrow) {
                 return false;
             }
         }
         if matches!(name, b"self" | b"this") {
-            let here = Spot { path, start: site.at, end: site.at };
-            of = class_around(&here, self.sheets).into_iter().collect();
+            of = class_around(&Spot::at(spot.path, site.at), self.sheets).into_iter().collect();
         }
         let Some(own) = self.spot_of(&self.found.definitions[number]) else { return false };
         let Some(own) = self.class_of(&own).await.filter(|_| !of.is_empty()) else { return false };
         // An object of a common subclass may share a virtual base.
         let may_share = |class: &Spot, sheets: &Sheets| is_cpp && has_virtual_bases(class, sheets);
-        if may_share(&own, self.sheets) || is_cpp && head_of(&own, self.sheets).contains('<') {
+        if may_share(&own, self.sheets) || is_cpp && has_template_base(&own, self.sheets) {
             return false;
         }
         for class in of {
             let is_class = declared_at(self.sheets, &class)
-                .is_some_and(|(declares, _)| declares.kind == Kind::Class || is_cpp && declares.kind == Kind::Struct);
-            let is_it = (&class.path, class.start) == (&own.path, own.start);
+                .is_some_and(|declares| declares.kind == Kind::Class || is_cpp && declares.kind == Kind::Struct);
             let have_heir = !is_cpp && heads.share_subclass(self.sheets.word(&class), self.sheets.word(&own));
             if !is_class
-                || is_it
+                || class.begins_at(&own)
                 || have_heir
                 || may_share(&class, self.sheets)
                 || self.has_base(own.clone(), &class).await != Ok(false)
@@ -173,9 +170,8 @@ fn made_by(text: &[u8], is_script: bool) -> Option<&[u8]> {
 /// Returns the spot of the class that initializes a variable: `const shape = new geo.Circle(1)`; in Python a local variable
 /// with a single binding in its function, `shape = geo.Circle(1)`.
 fn class_made(variable: &Spot, sheets: &Sheets, is_script: bool) -> Option<Spot> {
-    let (one, skip) = sheets.occurrence(variable)?;
-    let text = &sheets.get(&variable.path)?.text;
-    let start = variable.start.checked_sub(skip)?;
+    let one = sheets.occurrence(variable)?;
+    let (text, start) = (sheets.get(&variable.path)?, variable.start);
     let name = sheets.word(variable);
     let statement = text.get(start + name.len()..)?.split(if is_script { &[';', '\n'][..] } else { &['\n'] }).next()?;
     let value = statement.trim().strip_prefix('=')?.trim();
@@ -189,13 +185,12 @@ fn class_made(variable: &Spot, sheets: &Sheets, is_script: bool) -> Option<Spot>
         last_word(text.get(..start)?.trim_end().as_bytes()) == b"const"
     } else {
         let is_function = |kind| matches!(kind, Kind::Function | Kind::Method);
-        let function = one.enclosing.iter().rev().find(|around| is_function(around.kind))?.at + skip;
-        let function = Spot { path: variable.path.clone(), start: function, end: function };
-        let (declares, _) = any_at(sheets, &function)?;
+        let function = one.enclosing.iter().rev().find(|around| is_function(around.kind))?.at;
+        let declares = any_at(sheets, &Spot::at(variable.path.clone(), function))?;
         times_bound(text.get(declares.bytes)?, name) == 1
     };
     let word = last_word(path).len();
-    let end = path.as_ptr().addr() - text.as_ptr().addr() + path.len() + skip;
+    let end = path.as_ptr().addr() - text.as_ptr().addr() + path.len();
     (is_path && is_bound_once && word > 0).then(|| Spot { path: variable.path.clone(), start: end - word, end })
 }
 
@@ -213,26 +208,24 @@ fn times_bound(text: &str, name: &str) -> usize {
     text.match_indices(name).filter(|(at, _)| binds(*at)).count()
 }
 
-/// Returns the offset of the value that a pattern, a variable or an export passes on unchanged: `{ Shape }`, `exports.Shape =
-/// Shape`, `module.exports = Shape`. Conditional or reassigned values may be another class.
-fn leads_on(spot: &Spot, sheets: &Sheets) -> Option<usize> {
-    let sheet = sheets.get(&spot.path)?;
-    let text = sheet.text.get(spot.start.checked_sub(sheet.skip)?..)?;
+/// Returns the value that a pattern, a variable or an export passes on unchanged: `{ Shape }`, `exports.Shape = Shape`,
+/// `module.exports = Shape`. Conditional or reassigned values may be another class.
+fn leads_on(spot: &Spot, sheets: &Sheets) -> Option<Spot> {
+    let whole = sheets.get(&spot.path)?;
     let word = sheets.word(spot);
-    let is_module = text.starts_with("module.exports");
-    let rest = &text[if is_module { "module.exports".len() } else { word.len() }..];
-    if !is_module && is_assigned_again(sheet.text.as_bytes(), word.as_bytes()) {
+    let module = whole.get(spot.start..)?.strip_prefix("module.exports");
+    if module.is_none() && is_assigned_again(whole.as_bytes(), word.as_bytes()) {
         return None;
     }
-    let Some(value) = rest.trim_start().strip_prefix(['=', ':']).map(str::trim_start) else { return Some(spot.start) };
+    let rest = module.or(whole.get(spot.start + word.len()..))?.trim_start();
+    let Some(value) = rest.strip_prefix(['=', ':']).map(str::trim_start) else { return Some(spot.clone()) };
     let value = value.split([';', ',', '\n', '}']).next().unwrap_or_default().trim_end();
     let is_name = !value.is_empty() && value.chars().all(|c| c.is_alphanumeric() || "_$.".contains(c));
-    let at = value.as_ptr().addr() - sheet.text.as_ptr().addr() + value.len() - last_word(value.as_bytes()).len();
-    if is_module {
-        is_name.then_some(at + sheet.skip)
-    } else {
-        (is_name || value.starts_with("require(")).then_some(spot.start)
+    if module.is_none() {
+        return (is_name || value.starts_with("require(")).then(|| spot.clone());
     }
+    let at = value.as_ptr().addr() - whole.as_ptr().addr() + value.len() - last_word(value.as_bytes()).len();
+    is_name.then(|| Spot::at(spot.path.clone(), at))
 }
 
 /// True if a file assigns a name more than once.
@@ -245,18 +238,14 @@ fn is_assigned_again(text: &[u8], name: &[u8]) -> bool {
     memchr::memmem::find_iter(text, name).filter(is_assigned).nth(1).is_some()
 }
 
-fn text_of<'a>(spot: &Spot, sheets: &'a Sheets) -> &'a [u8] {
-    sheets.get(&spot.path).map(|sheet| sheet.text.as_bytes()).unwrap_or_default()
-}
-
 /// True if a Python class overrides the construction of its objects.
 fn makes_others(class: &Spot, sheets: &Sheets) -> bool {
-    let text = declared_at(sheets, class).and_then(|(declares, _)| sheets.get(&class.path)?.text.get(declares.bytes));
+    let text = declared_at(sheets, class).and_then(|declares| sheets.get(&class.path)?.get(declares.bytes));
     text.is_none_or(|text| text.contains("__new__") || text.contains("metaclass"))
 }
 
 fn is_class(spot: &Spot, sheets: &Sheets) -> bool {
-    declared_at(sheets, spot).is_some_and(|(declares, _)| matches!(declares.kind, Kind::Class | Kind::Struct))
+    declared_at(sheets, spot).is_some_and(|declares| matches!(declares.kind, Kind::Class | Kind::Struct))
 }
 
 /// Returns the receiver of a C++ site before a dot or an arrow.
@@ -276,16 +265,14 @@ fn is_an_object(shown: &str, is_arrow: bool) -> bool {
     points == is_arrow && !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || " _:".contains(c))
 }
 
-/// Returns the head of the class at a spot. A base that is a template may have any bases.
-fn head_of<'a>(class: &Spot, sheets: &'a Sheets) -> &'a str {
-    let sheet = sheets.get(&class.path);
-    let rest = sheet.and_then(|sheet| sheet.text.get(class.start.saturating_sub(sheet.skip)..)).unwrap_or_default();
-    rest.split(['{', ';']).next().unwrap_or_default()
+/// True if a C++ class has a template among its bases, which may have any bases.
+fn has_template_base(class: &Spot, sheets: &Sheets) -> bool {
+    let head = sheets.text_from(&class.path, class.start).split(['{', ';']).next();
+    head.is_some_and(|head| head.contains('<'))
 }
 
 /// True if a class in the same file has a virtual base: `struct Reader : virtual Stream {`.
 fn has_virtual_bases(class: &Spot, sheets: &Sheets) -> bool {
-    let text = sheets.get(&class.path).map(|sheet| &sheet.text[..]).unwrap_or_default();
     let is_base = |rest: &str| rest.find(['{', '(', ';']).is_some_and(|at| rest[at..].starts_with('{'));
-    text.split("virtual ").skip(1).any(is_base)
+    sheets.text_from(&class.path, 0).split("virtual ").skip(1).any(is_base)
 }

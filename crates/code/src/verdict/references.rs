@@ -5,19 +5,19 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use lsp::server::{Document, Server, Session};
+use lsp::{Failure, Location, of_path};
 use serde_json::json;
+use syntax::{C_AND_CPP, Class, Kind, Language, Occurrence, SCRIPTS, family, is_word, occurrences_at};
 use tokio::task::JoinSet;
 
-use super::Query;
+use super::Uses;
 use super::resolve::Candidate;
 use crate::answer::{Candidates, LineOptions, Site, site_at};
 use crate::inquiry::{Sheets, Spot, blocking, request_locations, request_time_limit, with_deadline};
-use crate::judgement::{Code, Judgement, Reason, Unnamed, Verdict};
+use crate::judgement::{Code, Judgement, Unnamed, Verdict};
 use crate::line_column::Lines;
-use crate::lsp::{Failure, Location, of_path};
 use crate::search::Hit;
-use crate::server::{Document, Server, Session};
-use crate::syntax::{C_AND_CPP, Class, Kind, Language, Occurrence, SCRIPTS, family, is_word, occurrences_at};
 
 /// References other than candidates.
 #[derive(Default)]
@@ -37,18 +37,15 @@ const MOST_OPENED: usize = 20;
 
 impl References {
     /// Requests the references of each definition; false if the server does not answer.
-    #[allow(clippy::too_many_arguments)]
     pub(super) async fn ask(
         &mut self,
-        asked: &Query<'_>,
-        found: &Candidates,
-        of: &str,
+        uses: &Uses<'_>,
         server: &Server,
         session: &Session,
         sheets: &mut Sheets,
         candidates: &mut [Candidate],
     ) -> bool {
-        if !self.ask_once(asked, found, of, session, sheets, candidates).await {
+        if !self.ask_once(uses, session, sheets, candidates).await {
             return false;
         }
         if self.odd.is_empty() {
@@ -59,33 +56,32 @@ impl References {
         let documents = files.iter().filter_map(|path| sheets.document(path));
         let documents: Vec<Document> = documents.take(MOST_OPENED).collect();
         self.opened = documents.iter().map(|one| one.path.clone()).collect();
-        let Some(session) = with_deadline(asked.call.until, server.open(documents)).await.flatten() else {
+        let Some(session) = with_deadline(sheets.until(), server.open(documents)).await.flatten() else {
             return false;
         };
         candidates.iter_mut().for_each(|one| one.references.clear());
         self.added.clear();
-        self.ask_once(asked, found, of, &session, sheets, candidates).await
+        self.ask_once(uses, &session, sheets, candidates).await
     }
 
     async fn ask_once(
         &mut self,
-        asked: &Query<'_>,
-        found: &Candidates,
-        of: &str,
+        uses: &Uses<'_>,
         session: &Session,
         sheets: &mut Sheets,
         candidates: &mut [Candidate],
     ) -> bool {
         let mut asking = JoinSet::new();
-        for (number, definition) in found.definitions.iter().enumerate() {
-            let path = asked.call.scope.root.join(&definition.path);
-            let Some(sheet) = sheets.get(&path).filter(|_| family(definition.language) == of) else { continue };
+        for (number, definition) in uses.found.definitions.iter().enumerate() {
+            let path = sheets.path(&definition.path);
+            let position = sheets.position(&path, definition.at);
+            let Some(position) = position.filter(|_| family(definition.language) == uses.family) else { continue };
             let params = json!({
                 "textDocument": {"uri": of_path(&path)},
-                "position": sheet.position(definition.at, session.encoding),
+                "position": position,
                 "context": {"includeDeclaration": false},
             });
-            let (client, within) = (session.client.clone(), request_time_limit(asked.call.until, session));
+            let (client, within) = (session.client.clone(), request_time_limit(sheets.until(), session));
             asking.spawn(async move {
                 (number, request_locations(&client, "textDocument/references", &params, within).await)
             });
@@ -93,8 +89,9 @@ impl References {
         while let Some(Ok((number, answer))) = asking.join_next().await {
             match answer {
                 Ok(places) => {
-                    let take = |place| self.take(asked, found, number, place, sheets, candidates);
-                    if blocking(|| places.into_iter().map(take).any(|_| Instant::now() >= asked.call.until)) {
+                    let until = sheets.until();
+                    let take = |place| self.take(uses, number, place, sheets, candidates);
+                    if blocking(|| places.into_iter().map(take).any(|()| Instant::now() >= until)) {
                         return false;
                     }
                 }
@@ -112,13 +109,13 @@ impl References {
     /// Records a reference of a definition.
     fn take(
         &mut self,
-        asked: &Query<'_>,
-        found: &Candidates,
+        uses: &Uses<'_>,
         number: usize,
         place: Location,
         sheets: &mut Sheets,
         candidates: &mut [Candidate],
     ) {
+        let Uses { asked, found, .. } = *uses;
         // Uses outside of the project were not requested.
         let Some(below) = sheets.relative_path(&place.path).map(PathBuf::from) else { return };
         let Some(spot) = sheets.spot(&place) else {
@@ -144,7 +141,7 @@ impl References {
         let is_known = self.added.iter().any(|(site, _)| is_here(site));
         let site = match is_name {
             true if !is_below || is_known => return,
-            true => named(asked, found, &below, &spot, word, sheets),
+            true => named(found, &below, &spot, word, sheets, asked.shown),
             false => {
                 let site =
                     unnamed(found, number, &spot, sheets, asked.shown).filter(|_| self.opened.contains(&spot.path));
@@ -167,13 +164,12 @@ impl References {
             found.sites.push(site);
         }
         if !self.odd.is_empty() {
-            judged.is_certain = false;
             let places = match self.odd.len() {
                 1 => "the language server reports a place with other text".to_owned(),
                 count => format!("the language server reports {count} places with other text"),
             };
             let text = format!("{places}; if this persists, `hob code restart` or code_status with restart may help");
-            judged.reasons.push(Reason { code: Code::Stale, text, sites: self.odd.len() });
+            judged.doubt(Code::Stale, text, self.odd.len());
         }
     }
 
@@ -214,27 +210,24 @@ fn kind(found: &Candidates, number: usize, below: &Path, spot: &Spot, word: &str
 
 /// Returns the use at a spot that names the definition.
 fn named(
-    asked: &Query<'_>,
     found: &Candidates,
     below: &Path,
     spot: &Spot,
     word: String,
     sheets: &Sheets,
+    shown: LineOptions,
 ) -> Option<Site> {
-    let sheet = sheets.get(&spot.path)?;
-    let text = sheet.text.as_bytes().to_vec();
+    let text = sheets.get(&spot.path)?.as_bytes().to_vec();
     let language = Language::detect(below, &text)?;
-    let hit = Hit { path: below.to_owned(), language, text, starts: vec![spot.start - sheet.skip] };
-    let mut site = site_at(found, &hit, &word, asked.shown, sheets.until())?;
-    site.at += sheet.skip;
-    site.alias = (word != found.question.name).then_some(word);
-    Some(site)
+    let hit = Hit { path: below.to_owned(), language, text, starts: vec![spot.start] };
+    let site = site_at(found, &hit, &word, shown, sheets.until())?;
+    Some(Site { alias: (word != found.question.name).then_some(word), ..site })
 }
 
 /// True if a C++ spot is only a qualifier: `app` in `app::Item(7)`.
 fn is_qualifier(sheets: &Sheets, spot: &Spot, name: &str) -> bool {
-    let rest = sheets.get(&spot.path).and_then(|sheet| sheet.text.get(spot.end.saturating_sub(sheet.skip)..));
-    let path = rest.unwrap_or_default().split(|c: char| !c.is_alphanumeric() && !"_:".contains(c)).next();
+    let rest = sheets.text_from(&spot.path, spot.end);
+    let path = rest.split(|c: char| !c.is_alphanumeric() && !"_:".contains(c)).next();
     path.is_some_and(|path| path.starts_with("::") && path.rsplit("::").next() == Some(name))
 }
 
@@ -246,8 +239,7 @@ fn is_identifier(text: &str) -> bool {
 
 /// True if a C++ spot is a function that the compiler generates: `= default`.
 fn is_defaulted(sheets: &Sheets, spot: &Spot) -> bool {
-    let text = sheets.get(&spot.path).and_then(|sheet| sheet.text.get(spot.start.saturating_sub(sheet.skip)..));
-    let statement = text.and_then(|text| text.split([';', '{', '}']).next()).unwrap_or_default();
+    let statement = sheets.text_from(&spot.path, spot.start).split([';', '{', '}']).next().unwrap_or_default();
     Language::by_name(&spot.path).is_some_and(|language| family(language) == C_AND_CPP)
         && statement.trim_end().strip_suffix("default").is_some_and(|before| before.trim_end().ends_with('='))
 }
@@ -256,9 +248,9 @@ fn is_defaulted(sheets: &Sheets, spot: &Spot) -> bool {
 /// (`export default memo(Button)`).
 fn imports_default(sheets: &Sheets, spot: &Spot, name: &str) -> bool {
     let is_script = Language::by_name(&spot.path).is_some_and(|language| family(language) == SCRIPTS);
-    let Some(sheet) = sheets.get(&spot.path).filter(|_| is_script && !name.is_empty()) else { return false };
+    let Some(text) = sheets.get(&spot.path).filter(|_| is_script && !name.is_empty()) else { return false };
     let import = format!("import {name}");
-    let mut all = sheet.text.match_indices(&import).map(|(at, _)| sheet.text[at + import.len()..].trim_start());
+    let mut all = text.split(import.as_str()).skip(1).map(str::trim_start);
     all.any(|rest| rest.starts_with("from ") || rest.starts_with(','))
 }
 
@@ -285,11 +277,10 @@ fn is_keyword_for(found: &Candidates, number: usize, word: &str) -> bool {
 /// operator, and the use of a macro whose body has the name. `None` if the text does not support it.
 fn unnamed(found: &Candidates, number: usize, spot: &Spot, sheets: &Sheets, shown: LineOptions) -> Option<Site> {
     let definition = &found.definitions[number];
-    let sheet = sheets.get(&spot.path)?;
-    let text = sheet.text.as_bytes();
+    let text = sheets.get(&spot.path)?.as_bytes();
     let path: PathBuf = sheets.relative_path(&spot.path)?.into();
     let language = Language::detect(&path, text).filter(|one| matches!(one, Language::C | Language::Cpp))?;
-    let (start, end) = (spot.start.checked_sub(sheet.skip)?, spot.end.checked_sub(sheet.skip)?);
+    let (start, end) = (spot.start, spot.end);
     let word = text.get(start..end).filter(|word| !word.is_empty())?;
     // A spot within a word indicates that the text has changed.
     let is_in_word = |at: usize| {
@@ -322,7 +313,7 @@ fn unnamed(found: &Candidates, number: usize, spot: &Spot, sheets: &Sheets, show
     let alias = Some(String::from_utf8_lossy(word).into_owned());
     let one = Occurrence::new(start..end, class, one.map(|one| one.enclosing).unwrap_or_default());
     let site = Site::new(Arc::from(path), language, &Lines::new(text), &one, Some(shown.context_lines));
-    Some(Site { at: spot.start, alias, unnamed: Some(how), self_type: None, in_interface: false, ..site })
+    Some(Site { at: spot.start, alias, unnamed: Some(how), in_interface: false, ..site })
 }
 
 fn is_macro(text: &[u8], word: &[u8]) -> bool {

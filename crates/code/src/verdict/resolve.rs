@@ -4,10 +4,12 @@ use super::Verdict;
 use crate::judgement::Code;
 
 /// The definition at a candidate, according to a server or the syntax.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Evidence {
     /// Unknown, with the reason.
     Unknown(Code),
+    /// Unknown, but the grammar excludes the definitions.
+    Excluded,
     Definition(usize),
     /// Another definition.
     Other,
@@ -27,12 +29,6 @@ pub(super) struct Candidate {
     /// The definitions whose references include it.
     pub references: Vec<usize>,
     pub evidence: Evidence,
-}
-
-impl Candidate {
-    pub(super) fn new(silent: Code) -> Candidate {
-        Candidate { references: Vec::new(), evidence: Evidence::Unknown(silent) }
-    }
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -56,10 +52,6 @@ pub(super) fn resolve(number: usize, candidates: &[Candidate]) -> Resolution {
     let confirmed = |one: usize| resolution(Verdict::Confirmed, Some(one));
     let missed = |one: usize| Resolution { is_missed: references.is_none(), ..confirmed(one) };
     let by_references = |code| references.map_or(resolution(Verdict::Undecided(code), None), confirmed);
-    let silent = |number: usize| match candidates[number].evidence {
-        Evidence::Unknown(code) => code,
-        _ => Code::Dynamic,
-    };
     let mut at = number;
     for _ in 0..DEEP {
         match candidates[at].evidence {
@@ -71,6 +63,7 @@ pub(super) fn resolve(number: usize, candidates: &[Candidate]) -> Resolution {
             // For some methods the references match by name only; the definition at the site decides.
             Evidence::Other | Evidence::Interface => return resolution(Verdict::Refuted, None),
             Evidence::Unknown(code) => return by_references(code),
+            Evidence::Excluded => return references.map_or(resolution(Verdict::Refuted, None), confirmed),
             Evidence::Base => return by_references(Code::Dynamic),
             Evidence::Import(next) if next != at => at = next,
             Evidence::Import(_) => return by_references(Code::Dynamic),
@@ -80,7 +73,7 @@ pub(super) fn resolve(number: usize, candidates: &[Candidate]) -> Resolution {
             return missed(*one);
         }
     }
-    by_references(silent(number))
+    by_references(Code::Dynamic)
 }
 
 #[cfg(test)]
@@ -92,7 +85,7 @@ mod tests {
     fn candidates(all: &[(&[usize], Evidence)]) -> Vec<Candidate> {
         let candidate = |(references, evidence): &(&[usize], Evidence)| Candidate {
             references: references.to_vec(),
-            evidence: evidence.clone(),
+            evidence: *evidence,
         };
         all.iter().map(candidate).collect()
     }
@@ -100,7 +93,7 @@ mod tests {
     #[test]
     fn references_and_definitions_resolve() {
         let check = |references: &[usize], evidence: Evidence, wanted: (Verdict, Option<usize>, bool)| {
-            let one = resolve(0, &candidates(&[(references, evidence.clone())]));
+            let one = resolve(0, &candidates(&[(references, evidence)]));
             assert_eq!((one.verdict, one.meant, one.is_missed), wanted, "{references:?} {evidence:?}");
         };
         check(&[0], Evidence::Definition(0), (Verdict::Confirmed, Some(0), false));
@@ -117,6 +110,8 @@ mod tests {
         check(&[], Evidence::Override(1), (Verdict::Confirmed, Some(1), false));
         check(&[], Evidence::Base, (Verdict::Undecided(Code::Dynamic), None, false));
         check(&[], Evidence::Import(0), (Verdict::Undecided(Code::Dynamic), None, false));
+        check(&[], Evidence::Excluded, (Verdict::Refuted, None, false));
+        check(&[0], Evidence::Excluded, (Verdict::Confirmed, Some(0), false));
     }
 
     #[test]
@@ -125,11 +120,11 @@ mod tests {
             assert_eq!(resolve(0, &candidates(all)).verdict, wanted, "{all:?}");
         };
         let (first, second) = (Evidence::Import(1), Evidence::Import(2));
-        check(&[(&[], first.clone()), (&[], second), (&[], Evidence::Definition(0))], Verdict::Confirmed);
-        check(&[(&[], first.clone()), (&[], Evidence::Other)], Verdict::Refuted);
+        check(&[(&[], first), (&[], second), (&[], Evidence::Definition(0))], Verdict::Confirmed);
+        check(&[(&[], first), (&[], Evidence::Other)], Verdict::Refuted);
         // An unresolved import decides nothing: a server that is loading returns the import line.
-        check(&[(&[], first.clone()), (&[], UNKNOWN)], Verdict::Undecided(Code::Dynamic));
-        check(&[(&[], first.clone()), (&[], Evidence::Import(0))], Verdict::Undecided(Code::Dynamic));
+        check(&[(&[], first), (&[], UNKNOWN)], Verdict::Undecided(Code::Dynamic));
+        check(&[(&[], first), (&[], Evidence::Import(0))], Verdict::Undecided(Code::Dynamic));
         check(&[(&[], first), (&[0], UNKNOWN)], Verdict::Confirmed);
     }
 }

@@ -1,166 +1,127 @@
 //! Callees of a definition, in every language.
 
-use expect_test::{Expect, expect};
+use expect_test::expect;
 use serde_json::json;
 
+use crate::judged_project::JudgedProject;
+use crate::projects;
 use crate::worktree::Worktree;
 
 /// Returns the callees of a name, without the head line.
-fn check(files: &[(&str, &str)], name: &str, expected: Expect) {
-    let worktree = Worktree::new();
-    for (path, text) in files {
-        worktree.write(path, text);
-    }
-    let (_, text) = worktree.ask("find_callees", json!({"name": name, "external": true})).unwrap();
+fn callees(files: &[(&str, &str)], name: &str) -> String {
+    let (_, text) = Worktree::from_files(files).ask("find_callees", json!({"name": name, "external": true})).unwrap();
     let lines = text.lines().skip(1).filter(|line| !line.starts_with("defined:")).map(str::trim);
-    let lines: Vec<&str> = lines.collect();
-    expected.assert_eq(&lines.join("\n"));
+    lines.collect::<Vec<_>>().join("\n")
 }
 
 #[test]
-fn rust() {
+fn callees_by_syntax_in_every_language() {
+    // Rust.
     let geo = "pub struct Circle;\nimpl Circle {\n    pub fn new() -> Circle { Circle }\n    fn area(&self) -> f64 { helper(1.0) }\n}\n\
                pub fn helper(x: f64) -> f64 { x }\npub enum E { A(f64) }\n";
     let main = "use crate::geo::{Circle, helper};\nstruct Square;\nimpl Square { fn area(&self) -> f64 { 1.0 } fn new() {} }\n\
                 fn total(f: fn(f64) -> f64) -> f64 {\n    let c = Circle::new();\n    let v = Vec::new();\n    let a = c.area();\n    \
                 println!(\"{}\", helper(f(a)));\n    let e = E::A(1.0);\n    let m = v.map(helper);\n    inner();\n    fn inner() {}\n    a\n}\n";
-    check(
-        &[("geo.rs", geo), ("main.rs", main)],
-        "total",
-        expect![[r#"
-              Circle::new  method geo.rs:3  at 5
-              new  not defined in this project  at 6
-              area  Circle::area geo.rs:4 or Square::area main.rs:3  at 7
-              println  not defined in this project  at 8
-              helper  function geo.rs:6  at 8
-              f  a local  at 8
-              map  not defined in this project  at 10
-              helper  function geo.rs:6  as a value at 10
-              total::inner  function main.rs:12  at 11"#]],
-    );
+    expect![[r#"
+        Circle::new  method geo.rs:3  at 5
+        new  not defined in this project  at 6
+        area  Circle::area geo.rs:4 or Square::area main.rs:3  at 7
+        println  not defined in this project  at 8
+        helper  function geo.rs:6  at 8
+        f  a local  at 8
+        map  not defined in this project  at 10
+        helper  function geo.rs:6  as a value at 10
+        total::inner  function main.rs:12  at 11"#]]
+    .assert_eq(&callees(&[("geo.rs", geo), ("main.rs", main)], "total"));
+    // Haskell.
+    let geo = "module Geo where\ndata Shape = Circle Double\narea :: Shape -> Double\narea (Circle r) = square r\nsquare :: Double -> Double\n\
+               square x = x * x\na <+> b = a + b\n";
+    let main = "module Main where\nimport qualified Geo as G\ntotal :: [G.Shape] -> Double\ntotal shapes = sum (map G.area shapes) G.<+> local 1\n  \
+                where local x = G.square x\n";
+    expect![[r#"
+        sum  not defined in this project  at 4
+        map  not defined in this project  at 4
+        area  function Geo.hs:4  as a value at 4
+        <+>  function Geo.hs:7  at 4
+        local  a local  at 4
+        square  function Geo.hs:6  at 5"#]]
+    .assert_eq(&callees(&[("Geo.hs", geo), ("Main.hs", main)], "total"));
+    // Python.
+    let geo = "class Circle:\n    def __init__(self, r):\n        self.r = r\n    def area(self):\n        return self.twice()\n    \
+               def twice(self):\n        return 2\ndef area(x):\n    return x\n";
+    let main = "import geo\nfrom geo import Circle\ndef total(shapes, key):\n    c = Circle(1)\n    key(c)\n    geo.area(2)\n    \
+                return sum(map(helper, shapes)) + c.area()\ndef helper(s):\n    return s.area()\n";
+    expect![[r#"
+        Circle  class geo.py:1  at 4
+        key  a local  at 5
+        area  function geo.py:8  at 6
+        sum  not defined in this project  at 7
+        map  not defined in this project  at 7
+        helper  function main.py:8  as a value at 7
+        Circle.area  method geo.py:4  at 7"#]]
+    .assert_eq(&callees(&[("geo.py", geo), ("main.py", main)], "total"));
+    expect!["Circle.twice  method geo.py:6  at 5"].assert_eq(&callees(&[("geo.py", geo)], "Circle.area"));
+    // TypeScript.
+    let geo = "export class Circle { area(): number { return this.twice(); } twice() { return 2; } }\nexport const helper = (x: number) => x;\n";
+    let main = "import { Circle, helper } from './geo';\nexport function total(xs: number[]) {\n  const c = new Circle();\n  \
+                return xs.map(helper).concat(c.area(), helper(1));\n}\n";
+    expect![[r#"
+        Circle  class geo.ts:1  at 3
+        map  not defined in this project  at 4
+        helper  function geo.ts:2  as a value at 4
+        concat  not defined in this project  at 4
+        Circle.area  method geo.ts:1  at 4
+        helper  function geo.ts:2  at 4"#]]
+    .assert_eq(&callees(&[("geo.ts", geo), ("main.ts", main)], "total"));
+    // Go.
+    let geo = "package geo\ntype Circle struct{}\nfunc (c *Circle) Area() float64 { return twice(1) }\nfunc twice(x float64) float64 { return x }\n\
+               func New() *Circle { return &Circle{} }\n";
+    let main = "package main\nimport \"x/geo\"\nfunc total() float64 {\n\tc := geo.New()\n\tfmt.Println(len(\"\"))\n\treturn c.Area() + local()\n}\n\
+                func local() float64 { return 1 }\n";
+    expect![[r#"
+        New  function geo/geo.go:5  at 4
+        Println  not defined in this project  at 5
+        len  not defined in this project  at 5
+        Circle.Area  method geo/geo.go:3  at 6
+        local  function main.go:8  at 6"#]]
+    .assert_eq(&callees(&[("geo/geo.go", geo), ("main.go", main)], "total"));
+    // C and C++.
+    let header = "int area(int x);\n#define TWICE(x) (2 * area(x))\n";
+    let geo = "#include \"geo.h\"\nint area(int x) { return x; }\n";
+    let main = "#include \"geo.h\"\nint total(int (*f)(int)) { printf(\"\"); return TWICE(area(1)) + f(2); }\n";
+    expect![[r#"
+        printf  not defined in this project  at 2
+        TWICE  macro geo.h:2  at 2
+        area  function geo.c:2  at 2
+        f  a local  at 2"#]]
+    .assert_eq(&callees(&[("geo.h", header), ("geo.c", geo), ("main.c", main)], "total"));
+    let cpp = "namespace geo { class Circle { public: Circle(int r) {} int area() { return twice(); } int twice(); }; }\n\
+               int geo::Circle::twice() { return 2; }\nint total() { geo::Circle c(1); auto d = new geo::Circle(2); return c.area() + d->twice(); }\n";
+    expect![[r#"
+        geo::Circle::Circle  method geo.cpp:1  at 3
+        geo::Circle::area  method geo.cpp:1  at 3
+        geo::Circle::twice  method geo.cpp:2  at 3"#]]
+    .assert_eq(&callees(&[("geo.cpp", cpp)], "total"));
+    expect!["geo::Circle::twice  method geo.cpp:2  at 1"].assert_eq(&callees(&[("geo.cpp", cpp)], "Circle::area"));
 }
 
 #[test]
 fn what_an_import_renames_is_found_without_a_judge() {
-    check(
+    expect![[r#"
+        pi  function geo.rs:1  at 3
+        area  function geo.rs:2  at 3
+        pi  function main.rs:2  at 3"#]]
+    .assert_eq(&callees(
         &[
             ("geo.rs", "pub fn pi() -> f64 { 3.14 }\npub fn area() {}\n"),
             ("main.rs", "use crate::geo::{area, pi as three};\nfn pi() {}\nfn total() { three(); area(); pi(); }\n"),
         ],
         "total",
-        expect![[r#"
-            pi  function geo.rs:1  at 3
-            area  function geo.rs:2  at 3
-            pi  function main.rs:2  at 3"#]],
-    );
-    check(
+    ));
+    expect!["area  function geo.py:1  at 3"].assert_eq(&callees(
         &[("geo.py", "def area(): pass\n"), ("run.py", "from .geo import area as ar\ndef run():\n    ar()\n")],
         "run",
-        expect!["area  function geo.py:1  at 3"],
-    );
-}
-
-#[test]
-fn haskell() {
-    let geo = "module Geo where\ndata Shape = Circle Double\narea :: Shape -> Double\narea (Circle r) = square r\nsquare :: Double -> Double\n\
-               square x = x * x\na <+> b = a + b\n";
-    let main = "module Main where\nimport qualified Geo as G\ntotal :: [G.Shape] -> Double\ntotal shapes = sum (map G.area shapes) G.<+> local 1\n  \
-                where local x = G.square x\n";
-    check(
-        &[("Geo.hs", geo), ("Main.hs", main)],
-        "total",
-        expect![[r#"
-              sum  not defined in this project  at 4
-              map  not defined in this project  at 4
-              area  function Geo.hs:4  as a value at 4
-              <+>  function Geo.hs:7  at 4
-              local  a local  at 4
-              square  function Geo.hs:6  at 5"#]],
-    );
-}
-
-#[test]
-fn python() {
-    let geo = "class Circle:\n    def __init__(self, r):\n        self.r = r\n    def area(self):\n        return self.twice()\n    \
-               def twice(self):\n        return 2\ndef area(x):\n    return x\n";
-    let main = "import geo\nfrom geo import Circle\ndef total(shapes, key):\n    c = Circle(1)\n    key(c)\n    geo.area(2)\n    \
-                return sum(map(helper, shapes)) + c.area()\ndef helper(s):\n    return s.area()\n";
-    check(
-        &[("geo.py", geo), ("main.py", main)],
-        "total",
-        expect![[r#"
-              Circle  class geo.py:1  at 4
-              key  a local  at 5
-              area  function geo.py:8  at 6
-              sum  not defined in this project  at 7
-              map  not defined in this project  at 7
-              helper  function main.py:8  as a value at 7
-              Circle.area  method geo.py:4  at 7"#]],
-    );
-    check(&[("geo.py", geo)], "Circle.area", expect!["Circle.twice  method geo.py:6  at 5"]);
-}
-
-#[test]
-fn typescript() {
-    let geo = "export class Circle { area(): number { return this.twice(); } twice() { return 2; } }\nexport const helper = (x: number) => x;\n";
-    let main = "import { Circle, helper } from './geo';\nexport function total(xs: number[]) {\n  const c = new Circle();\n  \
-                return xs.map(helper).concat(c.area(), helper(1));\n}\n";
-    check(
-        &[("geo.ts", geo), ("main.ts", main)],
-        "total",
-        expect![[r#"
-          Circle  class geo.ts:1  at 3
-          map  not defined in this project  at 4
-          helper  function geo.ts:2  as a value at 4
-          concat  not defined in this project  at 4
-          Circle.area  method geo.ts:1  at 4
-          helper  function geo.ts:2  at 4"#]],
-    );
-}
-
-#[test]
-fn go() {
-    let geo = "package geo\ntype Circle struct{}\nfunc (c *Circle) Area() float64 { return twice(1) }\nfunc twice(x float64) float64 { return x }\n\
-               func New() *Circle { return &Circle{} }\n";
-    let main = "package main\nimport \"x/geo\"\nfunc total() float64 {\n\tc := geo.New()\n\tfmt.Println(len(\"\"))\n\treturn c.Area() + local()\n}\n\
-                func local() float64 { return 1 }\n";
-    check(
-        &[("geo/geo.go", geo), ("main.go", main)],
-        "total",
-        expect![[r#"
-              New  function geo/geo.go:5  at 4
-              Println  not defined in this project  at 5
-              len  not defined in this project  at 5
-              Circle.Area  method geo/geo.go:3  at 6
-              local  function main.go:8  at 6"#]],
-    );
-}
-
-#[test]
-fn c_and_cpp() {
-    let header = "int area(int x);\n#define TWICE(x) (2 * area(x))\n";
-    let geo = "#include \"geo.h\"\nint area(int x) { return x; }\n";
-    let main = "#include \"geo.h\"\nint total(int (*f)(int)) { printf(\"\"); return TWICE(area(1)) + f(2); }\n";
-    check(
-        &[("geo.h", header), ("geo.c", geo), ("main.c", main)],
-        "total",
-        expect![[r#"
-              printf  not defined in this project  at 2
-              TWICE  macro geo.h:2  at 2
-              area  function geo.c:2  at 2
-              f  a local  at 2"#]],
-    );
-    let cpp = "namespace geo { class Circle { public: Circle(int r) {} int area() { return twice(); } int twice(); }; }\n\
-               int geo::Circle::twice() { return 2; }\nint total() { geo::Circle c(1); auto d = new geo::Circle(2); return c.area() + d->twice(); }\n";
-    check(
-        &[("geo.cpp", cpp)],
-        "total",
-        expect![[r#"
-              geo::Circle::Circle  method geo.cpp:1  at 3
-              geo::Circle::area  method geo.cpp:1  at 3
-              geo::Circle::twice  method geo.cpp:2  at 3"#]],
-    );
-    check(&[("geo.cpp", cpp)], "Circle::area", expect!["geo::Circle::twice  method geo.cpp:2  at 1"]);
+    ));
 }
 
 #[test]
@@ -183,7 +144,7 @@ fn homonyms_are_all_given_and_outsiders_counted() {
         .assert_eq(&refused);
 }
 
-pub(crate) fn what_a_macro_makes_has_a_kind(judged: &crate::judged_project::JudgedProject) {
+pub(crate) fn what_a_macro_makes_has_a_kind(judged: &JudgedProject) {
     judged.write(
             "src/lib.rs",
             "macro_rules! made {\n    ($name:ident) => {\n        pub fn $name() -> u8 { 1 }\n    };\n}\nmade!(one);\n\n\
@@ -214,26 +175,17 @@ pub(crate) fn what_a_macro_makes_has_a_kind(judged: &crate::judged_project::Judg
 
 #[test]
 fn overloads_of_cpp_are_told_apart_where_a_using_brings_them() {
-    if !testkit::has_program("clangd") {
-        return;
-    }
-    let judged = crate::judged_project::JudgedProject::new();
-    let folder = judged.path().canonicalize().unwrap();
-    let entry = |file: &str| json!({"directory": folder, "file": file, "arguments": ["c++", "-std=c++17", "-c", file]});
-    judged
-        .write("compile_commands.json", json!([entry("lib.cpp"), entry("main.cpp")]).to_string())
-        .write("lib.hpp", "#pragma once\nnamespace lib {\nint helper(int x);\nint helper(double x);\n}\n#define CALL(f, x) f(x)\n")
-        .write(
-            "lib.cpp",
-            "#include \"lib.hpp\"\nint lib::helper(int x) { return x; }\nint lib::helper(double x) { return (int)x; }\n",
-        )
-        .write(
-            "main.cpp",
-            "#include \"lib.hpp\"\nusing lib::helper;\nint main() {\n  int (*f)(int) = helper;\n  \
-             int r = CALL(helper, 1) + helper(2.0) + f(5);\n  \
-             { auto helper = [](int x) { return x; }; r += helper(1); }\n  r += helper(2);\n  return r;\n}\n",
-        );
-    let (answer, text) = judged.until_final("find_callees", json!({"name": "main"}));
+    let Some(judged) = projects::c(&["lib.cpp", "main.cpp"]) else { return };
+    judged.write_files(
+        "--- lib.hpp\n\
+         #pragma once\nnamespace lib {\nint helper(int x);\nint helper(double x);\n}\n#define CALL(f, x) f(x)\n\
+         --- lib.cpp\n\
+         #include \"lib.hpp\"\nint lib::helper(int x) { return x; }\nint lib::helper(double x) { return (int)x; }\n\
+         --- main.cpp\n#include \"lib.hpp\"\nusing lib::helper;\nint main() {\n  int (*f)(int) = helper;\n  \
+         int r = CALL(helper, 1) + helper(2.0) + f(5);\n  \
+         { auto helper = [](int x) { return x; }; r += helper(1); }\n  r += helper(2);\n  return r;\n}\n",
+    );
+    let (_, text) = judged.until_final("find_callees", json!({"name": "main"}));
     expect![[r#"
         4 callees, complete · checked by clangd · 2 more that this project does not define (external)
         defined: main.cpp:3 function main
@@ -243,11 +195,11 @@ fn overloads_of_cpp_are_told_apart_where_a_using_brings_them() {
           lib::helper  function lib.cpp:2  at 7"#]]
     .assert_eq(&text);
     // Each call is a use of the callee.
-    for (line, places) in [("lib.cpp:2", vec![4, 5, 7]), ("lib.cpp:3", vec![5])] {
-        let (callers, text) = judged.until_final("find_callers", json!({"name": line}));
-        let all = callers["call_sites"].as_array().unwrap().iter();
-        let found: Vec<u64> =
-            all.filter(|one| one["file"] == "main.cpp").map(|one| one["line"].as_u64().unwrap()).collect();
-        assert_eq!(found, places, "{line}: {text}\n{answer:#}");
+    for (name, wanted) in
+        [("lib.cpp:2", &["main.cpp:4", "main.cpp:5", "main.cpp:7"][..]), ("lib.cpp:3", &["main.cpp:5"][..])]
+    {
+        let mut places = judged.final_places(name);
+        places.retain(|place| place.starts_with("main.cpp:"));
+        assert_eq!(places, wanted, "{name}");
     }
 }

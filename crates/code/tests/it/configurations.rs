@@ -1,9 +1,10 @@
-//! Several definitions of one name, each compiled in a different configuration. The server knows one of them, and a
-//! final answer about another must not rely on it.
+//! Code that only some configurations compile: several definitions of one name, disabled features, other platforms,
+//! macro bodies, and `#if`. The server knows one configuration, and a final answer about another must not rely on it.
 
 use serde_json::json;
 
 use crate::judged_project::{JudgedProject, sites};
+use crate::missing_servers::program;
 use crate::projects;
 
 pub(crate) fn rust(judged: &JudgedProject) {
@@ -35,20 +36,10 @@ fn what_a_condition_leaves_out_is_not_judged(judged: &JudgedProject) {
 }
 
 fn what_one_condition_decides_about_stays_together(judged: &JudgedProject) {
-    judged
-        .write(
-            "src/a.rs",
-            "#[cfg(unix)]\npub mod inner { pub enum Inner { Static }\n\
-             impl Inner { pub fn made() -> Inner { Self::Static } } }\n",
-        )
-        .write(
-            "src/b.rs",
-            "#[cfg(unix)]\npub mod inner { pub enum Inner { Static }\n\
-             impl Inner { pub fn made() -> Inner { Self::Static } } }\n",
-        )
-        .write("src/lib.rs", "pub mod a;\npub mod b;\n");
-    let (answer, text) = judged.until_final("find_uses", json!({"name": "src/a.rs:Inner::Static"}));
-    assert_eq!(sites(&answer), ["src/a.rs:3 construct confirmed src/a.rs:2"], "{text}");
+    let inner = "#[cfg(unix)]\npub mod inner { pub enum Inner { Static }\n\
+                 impl Inner { pub fn made() -> Inner { Self::Static } } }\n";
+    judged.write("src/a.rs", inner).write("src/b.rs", inner).write("src/lib.rs", "pub mod a;\npub mod b;\n");
+    assert_eq!(judged.final_uses("src/a.rs:Inner::Static"), ["src/a.rs:3 construct confirmed src/a.rs:2"]);
 }
 
 #[test]
@@ -69,7 +60,7 @@ fn c() {
         assert!(sites(&answer)[0].starts_with("a.c:7"), "{name} {text}");
     }
     // Code that one build leaves out may be called in another build.
-    judged.check_open(&[("a.c:3", &["a.c:7 call undecided -"])]);
+    assert_eq!(judged.callers(&["a.c:3"]), "a.c:3 open\n  a.c:7 call undecided -\n");
     // A static function belongs to its file.
     let (answer, text) = judged.until_final("find_callers", json!({"name": "win.c:own"}));
     assert_eq!((&answer["total"], &answer["head"]["other"]), (&json!(0), &json!(1)), "{text}");
@@ -110,4 +101,102 @@ fn how_c_is_compiled_may_change() {
     compile("-Itwo");
     assert!(judged.final_places("geo.h:area").is_empty());
     assert_eq!(judged.final_places("alt.h:area"), ["uses.c:2"]);
+}
+
+/// A module behind a feature uses a method.
+fn featured(judged: &JudgedProject) {
+    judged.write_files(
+        "--- src/lib.rs\n\
+         pub struct A;\nimpl A { pub fn area(&self) {} }\n#[cfg(feature = \"extra\")]\nmod more;\npub fn always(a: A) { a.area() }\n\
+         --- src/more.rs\nuse crate::A;\nfn more(a: &A) { a.area() }\n",
+    );
+}
+
+/// One server for all texts.
+pub(crate) fn what_is_silent_is_judged_by_its_words(judged: &JudgedProject) {
+    featured(judged);
+    let (answer, text) = judged.until_final("find_callers", json!({"name": "area"}));
+    assert_eq!(sites(&answer).len(), 2, "{text}");
+    assert!(sites(&answer).iter().all(|site| site.contains("confirmed")), "{text}");
+    the_grammar_excludes_variables_and_not_members_of_other_types(judged);
+    a_macro_that_is_given_self_or_handed_on_may_mean_anything(judged);
+}
+
+#[test]
+fn where_something_is_missing_the_usual_features_are() {
+    let Some(mut judged) = projects::rust() else { return };
+    featured(&judged);
+    // A cargo that behaves as if a crate had never been fetched.
+    let programs = tempfile::tempdir().unwrap();
+    let path = std::env::var("PATH").unwrap();
+    let script = format!("#!/bin/sh\n[ \"$1\" = tree ] && exit 101\nPATH='{path}' exec cargo \"$@\"\n");
+    program(&programs.path().join("cargo"), &script, 0o755);
+    judged.search_path = Some(format!("{}:{path}", programs.path().display()));
+    let (answer, text) = judged.until_judged("find_callers", json!({"name": "area"}));
+    assert_eq!(answer["head"]["complete"], false, "{text}");
+    assert!(text.contains("in code that this build leaves out"), "{text}");
+}
+
+/// Two types with methods and fields of the same names, used where the server is silent.
+fn types_with_equal_members() -> &'static str {
+    "pub struct Circle { size: u8 }\n\
+     impl Circle { pub fn made() -> Circle { Circle { size: 1 } } }\n\
+     pub struct Line { size: u8 }\n\
+     impl Line { pub fn made() -> Line { Line { size: 1 } } }\n\
+     pub fn used() { Circle::made(); }\n\
+     #[cfg(nowhere)]\n\
+     mod nowhere {\n\
+     impl crate::Line { fn again() { Self::made(); let size = 1; Some(size); } }\n\
+     fn a() { crate::Line::made(); String::made(); Vec::<u8>::made(); }\n\
+     }\n\
+     macro_rules! lines { ($t:ident) => { { let size = 1; Line { size }; Line::made() } } }\n\
+     pub fn b() { lines!(Line); }\n"
+}
+
+fn the_grammar_excludes_variables_and_not_members_of_other_types(judged: &JudgedProject) {
+    judged.write("src/lib.rs", types_with_equal_members());
+    for (tool, name, unverified) in [("find_callers", "Circle::made", 5), ("find_uses", "Circle.size", 1)] {
+        let (answer, text) = judged.until_judged(tool, json!({"name": name}));
+        let head = &answer["head"];
+        assert_eq!((&head["verified"], &head["unverified"]), (&json!(1), &json!(unverified)), "{text}");
+    }
+}
+
+fn a_macro_that_is_given_self_or_handed_on_may_mean_anything(judged: &JudgedProject) {
+    judged.write_files(
+        "--- src/lib.rs\nmacro_rules! build { ($t:ident) => { $t::make() }; }\n\
+         pub struct Arg; impl Arg { pub fn make() -> Arg { Arg } pub fn check() -> Arg { build!(Self) } }\n\
+         macro_rules! pick { ($x:expr) => { if $x > MAX { Large } else { Small } } }\n\
+         const MAX: u8 = 1; pub enum Size { Small, Large } pub use Size::*;\n\
+         pub fn a() -> Size { pick!(2) }\n\
+         mod imp { pub fn spawn() {} }\n\
+         pub mod rt { #[cfg(feature = \"extra\")] pub use crate::imp::spawn; #[cfg(not(feature = \"extra\"))] pub fn spawn() {} }\n\
+         macro_rules! start { () => { $crate::rt::spawn() } }\n\
+         pub fn b() { start!() }\n\
+         #[cfg(nowhere)] fn c() { matches!(made::Small, made::Small); }\n",
+    );
+    for name in ["Arg::make", "Size::Large", "Size::Small", "imp::spawn"] {
+        judged.stays_open("find_uses", name);
+    }
+}
+
+/// clangd only guesses in code that an `#if` excludes.
+#[test]
+fn nothing_is_confirmed_in_code_that_is_not_compiled() {
+    let Some(judged) = projects::c(&["geo.cpp"]) else { return };
+    judged.write_files(
+        "--- geo.cpp\nstruct Real {\n  int step() { return 1; }\n};\n\
+         #ifdef __unix__\nint use(Real& r) { return r.step(); }\n\
+         #else\nint use(Real& r) { return r.step(); }\n#endif\n\
+         #ifdef WINDOWS\nstruct Foreign;\nint w(Foreign& f) { return f.step(); }\n#endif\n",
+    );
+    let find = || judged.ask("find_callers", json!({"name": "Real::step", "wait_ms": 20_000})).unwrap();
+    testkit::until("clangd is ready", || (find().0["head"]["servers"][0]["state"] == "ready").then_some(()));
+    let (answer, text) = find();
+    let expected = ["geo.cpp:5 call confirmed geo.cpp:2", "geo.cpp:7 call undecided -", "geo.cpp:11 call undecided -"];
+    assert_eq!(sites(&answer), expected, "{text}");
+    let head = &answer["head"];
+    assert_eq!((&head["complete"], &head["reasons"][0]["code"]), (&json!(false), &json!("inactive_code")));
+    let (answer, text) = judged.stays_open("find_callees", "w");
+    assert_eq!(answer["callees"][0]["verdict"], "undecided", "{text}");
 }

@@ -19,20 +19,16 @@ pub(crate) fn expanded(mut result: Value) -> Value {
         }
     }
     if answer.contains_key("callees") || answer.contains_key("external_left_out") {
-        callees(answer);
+        for callee in answer.get_mut("callees").and_then(Value::as_array_mut).into_iter().flatten() {
+            callee["verdict"] = verdict(callee);
+        }
     } else if answer.contains_key("change") {
         matches(answer);
     } else if answer.contains_key("total") {
         uses(answer);
     }
-    for (name, value) in [
-        ("truncated", json!(false)),
-        ("filtered_count", json!(0)),
-        ("external_left_out", json!(0)),
-        ("callees", json!([])),
-    ] {
-        answer.entry(name).or_insert(value);
-    }
+    answer.entry("truncated").or_insert(json!(false));
+    answer.entry("callees").or_insert(json!([]));
     result
 }
 
@@ -70,9 +66,6 @@ fn uses(answer: &mut Map<String, Value>) {
             let site = one.as_object_mut().unwrap();
             site.insert("class".to_owned(), json!(class));
             site.entry("via").or_insert(json!(via));
-            for (name, value) in [("in_test", json!(false)), ("may_be_local", json!(false))] {
-                site.entry(name).or_insert(value);
-            }
             for (name, value) in [("file", &file["file"]), ("verdict", &verdict), ("definition", &definition)] {
                 site.insert(name.to_owned(), value.clone());
             }
@@ -100,34 +93,6 @@ fn uses(answer: &mut Map<String, Value>) {
     answer.insert("uses".to_owned(), json!(all));
 }
 
-fn callees(answer: &mut Map<String, Value>) {
-    let file = answer["definitions"][0]["file"].clone();
-    let all = answer.entry("callees").or_insert_with(|| json!([]));
-    for one in all.as_array_mut().unwrap() {
-        let sites: Vec<Value> = one["places"]
-            .as_array()
-            .unwrap()
-            .iter()
-            .map(|place| {
-                let file = if one["caller_file"].is_string() { &one["caller_file"] } else { &file };
-                json!({"file": file, "line": place[0], "column": place[1]})
-            })
-            .collect();
-        let verdict = verdict(one);
-        let only = json!({"name": one["name"], "kind": one["kind"], "file": one["file"], "line": one["line"]});
-        let definitions = match one["kind"].as_str() {
-            None | Some("macro") => json!([]),
-            Some(_) => json!([only]),
-        };
-        let callee = one.as_object_mut().unwrap();
-        callee.insert("sites".to_owned(), json!(sites));
-        callee.insert("verdict".to_owned(), verdict);
-        for (name, value) in [("via", json!("direct")), ("external", json!(false)), ("definitions", definitions)] {
-            callee.entry(name).or_insert(value);
-        }
-    }
-}
-
 fn matches(answer: &mut Map<String, Value>) {
     let mut all = Vec::new();
     for file in answer.remove("matches").iter().filter_map(Value::as_array).flatten() {
@@ -138,12 +103,9 @@ fn matches(answer: &mut Map<String, Value>) {
             for (name, value) in [("file", &file["file"]), ("effect", &file["effect"]), ("verdict", &verdict)] {
                 site.insert(name.to_owned(), value.clone());
             }
-            for (name, value) in [("names", json!([])), ("missing", json!([])), ("wildcard", json!(false))] {
-                site.entry(name).or_insert(value);
-            }
+            site.entry("names").or_insert(json!([]));
             all.push(one);
         }
     }
     answer.insert("matches".to_owned(), json!(all));
-    answer.entry("totals").or_insert_with(|| json!({}));
 }

@@ -1,18 +1,16 @@
 //! Names from outside the project, with real language servers: each mention is resolved by its meaning. A test is
 //! skipped with a message if its server is not installed; CI has all of them.
 
-use expect_test::{Expect, expect};
-use serde_json::{Value, json};
+use expect_test::expect;
+use serde_json::json;
 
 use crate::judged_project::JudgedProject;
 use crate::projects;
 use crate::worktree::Worktree;
 
-/// Returns the text of the final answer. The location of the standard library depends on the machine, and so does
+/// Returns the texts of the final answers. The location of the standard library depends on the machine, and so does
 /// whether Python's has its sources or only the server's stubs.
-fn check(judged: &JudgedProject, tool: &str, name: &str, expected: Expect) -> Value {
-    let (answer, text) = judged.until_final(tool, json!({"name": name}));
-    assert_eq!(answer["warning"], json!(null));
+fn final_texts(judged: &JudgedProject, tool: &str, names: &[&str]) -> String {
     let place = |line: &str| match line.strip_prefix("means: /").and_then(|rest| rest.split_once(' ')) {
         Some((place, rest)) => {
             let file = place.rsplit('/').next().unwrap().split(':').next().unwrap();
@@ -20,8 +18,12 @@ fn check(judged: &JudgedProject, tool: &str, name: &str, expected: Expect) -> Va
         }
         None => line.to_owned(),
     };
-    expected.assert_eq(&text.lines().map(place).collect::<Vec<_>>().join("\n"));
-    answer
+    let texts = names.iter().map(|name| {
+        let (answer, text) = judged.until_final(tool, json!({"name": name}));
+        assert_eq!(answer["warning"], json!(null));
+        text.lines().map(|line| place(line) + "\n").collect::<String>()
+    });
+    texts.collect()
 }
 
 pub(crate) fn rust(judged: &JudgedProject) {
@@ -30,103 +32,66 @@ pub(crate) fn rust(judged: &JudgedProject) {
 }
 
 fn what_the_standard_library_of_rust_has(judged: &JudgedProject) {
-    judged
-        .write(
-            "src/lib.rs",
-            "pub struct Own;\nimpl Own {\n    pub fn new() -> Own { Own }\n}\n\
-             pub fn a() -> Vec<u8> {\n    let mut all = Vec::new();\n    all.push(1);\n    all\n}\n\
-             pub fn b(push: fn(u8)) -> String {\n    let mut all = String::new();\n    all.push('x');\n    push(1);\n    let _ = (Own::new(), all.len());\n    all\n}\n",
-        );
-    let answer = check(
-        judged,
-        "find_callers",
-        "push",
-        expect![[r#"
-            2 callers, complete · checked by rust-analyzer
-            not defined in this project
-            means: /…/mod.rs method Vec::push
-            src/lib.rs
-              7  a  call  all.push(1);
-            means: /…/string.rs method String::push
-            src/lib.rs
-              12  b  call  all.push('x');"#]],
+    judged.write_files(
+        "--- src/lib.rs\npub struct Own;\nimpl Own {\n    pub fn new() -> Own { Own }\n}\n\
+         pub fn a() -> Vec<u8> {\n    let mut all = Vec::new();\n    all.push(1);\n    all\n}\n\
+         pub fn b(push: fn(u8)) -> String {\n    let mut all = String::new();\n    all.push('x');\n    push(1);\n    let _ = (Own::new(), all.len());\n    all\n}\n",
     );
-    let files: Vec<&str> =
-        answer["call_sites"].as_array().unwrap().iter().map(|site| site["definition"].as_str().unwrap()).collect();
-    assert!(files.iter().all(|file| file.starts_with('/')), "{files:?}");
-    // The standard library has it in a `const impl`.
-    check(
-        judged,
-        "find_callers",
-        "Vec::push",
-        expect![[r#"
-            1 caller, complete · checked by rust-analyzer
-            not defined in this project
-            means: /…/mod.rs method Vec::push
-            src/lib.rs
-              7  a  call  all.push(1);"#]],
-    );
-    // The project also has one of that name; the qualifier tells them apart.
-    check(
-        judged,
-        "find_callers",
-        "Vec::new",
-        expect![[r#"
-            1 caller, complete · checked by rust-analyzer
-            not defined in this project
-            means: /…/mod.rs method Vec::new
-            src/lib.rs
-              6  a  call  let mut all = Vec::new();"#]],
-    );
-    check(
-        judged,
-        "find_callers",
-        "Own::new",
-        expect![[r#"
-            1 caller, complete · checked by rust-analyzer
-            defined: src/lib.rs:3 method Own::new
-            src/lib.rs
-              14  b  call  let _ = (Own::new(), all.len());"#]],
-    );
-    check(
-        judged,
-        "find_callers",
-        "String::len",
-        expect![[r#"
-            1 caller, complete · checked by rust-analyzer
-            not defined in this project
-            means: /…/string.rs method String::len
-            src/lib.rs
-              14  b  call  let _ = (Own::new(), all.len());"#]],
-    );
+    // The standard library has `push` in a `const impl`. The project also has a `new`; the qualifier tells them apart.
+    expect![[r#"
+        2 callers, complete · checked by rust-analyzer
+        not defined in this project
+        means: /…/mod.rs method Vec::push
+        src/lib.rs
+          7  a  call  all.push(1);
+        means: /…/string.rs method String::push
+        src/lib.rs
+          12  b  call  all.push('x');
+        1 caller, complete · checked by rust-analyzer
+        not defined in this project
+        means: /…/mod.rs method Vec::push
+        src/lib.rs
+          7  a  call  all.push(1);
+        1 caller, complete · checked by rust-analyzer
+        not defined in this project
+        means: /…/mod.rs method Vec::new
+        src/lib.rs
+          6  a  call  let mut all = Vec::new();
+        1 caller, complete · checked by rust-analyzer
+        defined: src/lib.rs:3 method Own::new
+        src/lib.rs
+          14  b  call  let _ = (Own::new(), all.len());
+        1 caller, complete · checked by rust-analyzer
+        not defined in this project
+        means: /…/string.rs method String::len
+        src/lib.rs
+          14  b  call  let _ = (Own::new(), all.len());
+    "#]]
+    .assert_eq(&final_texts(judged, "find_callers", &["push", "Vec::push", "Vec::new", "Own::new", "String::len"]));
+    let (answer, text) = judged.until_final("find_callers", json!({"name": "push"}));
+    let mut sites = answer["call_sites"].as_array().unwrap().iter();
+    assert!(sites.all(|site| site["definition"].as_str().unwrap().starts_with('/')), "{text}");
     let problem = judged.ask("find_callers", json!({"name": "Other::new"})).unwrap_err();
     assert!(problem.contains("`Other::new` does not exist; `new` is src/lib.rs:3"), "{problem}");
 }
 
 fn what_a_macro_of_the_project_makes_is_defined_there(judged: &JudgedProject) {
-    judged.write(
-        "src/lib.rs",
-        "macro_rules! gen { ($name:ident) => { pub fn $name() {} }; }\ngen!(made);\ngen!(unused);\n\
-             pub fn uses() { made(); }\n",
+    judged.write_files(
+        "--- src/lib.rs\nmacro_rules! gen { ($name:ident) => { pub fn $name() {} }; }\ngen!(made);\ngen!(unused);\n\
+         pub fn uses() { made(); }\n",
     );
-    check(
-        judged,
-        "find_callers",
-        "made",
-        expect![[r#"
-            1 caller, complete · checked by rust-analyzer
-            defined: src/lib.rs:2 macro made
-            src/lib.rs
-              4  uses  call  pub fn uses() { made(); }"#]],
-    );
-    check(
-        judged,
-        "find_uses",
-        "unused",
-        expect![[r#"
-            No uses in this project, complete · checked by rust-analyzer
-            defined: src/lib.rs:3 macro unused"#]],
-    );
+    expect![[r#"
+        1 caller, complete · checked by rust-analyzer
+        defined: src/lib.rs:2 macro made
+        src/lib.rs
+          4  uses  call  pub fn uses() { made(); }
+    "#]]
+    .assert_eq(&final_texts(judged, "find_callers", &["made"]));
+    expect![[r#"
+        No uses in this project, complete · checked by rust-analyzer
+        defined: src/lib.rs:3 macro unused
+    "#]]
+    .assert_eq(&final_texts(judged, "find_uses", &["unused"]));
 }
 
 #[test]
@@ -157,21 +122,18 @@ fn python() {
     judged
         .write("a.py", "import json\nfrom os.path import join\n\ndef a(x):\n    return json.dumps(x) + join('a', 'b') + ','.join(x)\n")
         .write("b.py", "def b(join):\n    return join(1)\n");
-    check(
-        &judged,
-        "find_uses",
-        "join",
-        expect![[r#"
-            3 uses, complete: 2 calls, 1 import · checked by ty
-            not defined in this project
-            means: /…/ntpath.py function join
-            a.py
-              2  import  from os.path import join
-              5  a  call  return json.dumps(x) + join('a', 'b') + ','.join(x)
-            means: /…/builtins.py method str.join
-            a.py
-              5  a  call  return json.dumps(x) + join('a', 'b') + ','.join(x)"#]],
-    );
+    expect![[r#"
+        3 uses, complete: 2 calls, 1 import · checked by ty
+        not defined in this project
+        means: /…/ntpath.py function join
+        a.py
+          2  import  from os.path import join
+          5  a  call  return json.dumps(x) + join('a', 'b') + ','.join(x)
+        means: /…/builtins.py method str.join
+        a.py
+          5  a  call  return json.dumps(x) + join('a', 'b') + ','.join(x)
+    "#]]
+    .assert_eq(&final_texts(&judged, "find_uses", &["join"]));
 }
 
 #[test]
@@ -179,18 +141,15 @@ fn go() {
     let Some(judged) = projects::go() else { return };
     judged
         .write("main.go", "package main\n\nimport (\n\t\"fmt\"\n\t\"strings\"\n)\n\nfunc main() {\n\tfmt.Println(strings.ToUpper(\"a\"))\n\tfmt.Println(1)\n}\n");
-    check(
-        &judged,
-        "find_callers",
-        "fmt.Println",
-        expect![[r#"
-            2 callers, complete · checked by gopls
-            not defined in this project
-            means: /…/print.go function Println
-            main.go
-              9  main  call  fmt.Println(strings.ToUpper("a"))
-              10  main  call  fmt.Println(1)"#]],
-    );
+    expect![[r#"
+        2 callers, complete · checked by gopls
+        not defined in this project
+        means: /…/print.go function Println
+        main.go
+          9  main  call  fmt.Println(strings.ToUpper("a"))
+          10  main  call  fmt.Println(1)
+    "#]]
+    .assert_eq(&final_texts(&judged, "find_callers", &["fmt.Println"]));
 }
 
 #[test]
@@ -205,8 +164,7 @@ fn what_is_written_before_a_name_tells_where_its_definition_is_called_otherwise(
     assert_eq!(judged.final_places("os.path.join"), ["a.py:8", "a.py:9", "a.py:10"]);
     assert_eq!(judged.final_places("path.join"), ["a.py:8", "a.py:9", "a.py:10"]);
     assert_eq!(judged.final_places("log.info"), ["a.py:12"]);
-    let (answer, text) = judged.ask("find_callers", json!({"name": "T.start", "wait_ms": 20_000})).unwrap();
-    assert_eq!(answer["head"]["complete"], false, "{text}");
+    let (_, text) = judged.stays_open("find_callers", "T.start");
     assert!(text.contains("ask for `start` alone"), "{text}");
 }
 
@@ -223,11 +181,8 @@ fn the_globals_of_typescript_by_their_names() {
 
 #[test]
 fn without_a_judge_it_is_undecided() {
-    let worktree = Worktree::new();
-    worktree.write(
-        "a.rs",
-        "fn own() {}\nfn a() { let x: Vec<u8> = Vec::new(); x.len(); }\nstruct B; impl B { fn new() {} }\n",
-    );
+    let text = "fn own() {}\nfn a() { let x: Vec<u8> = Vec::new(); x.len(); }\nstruct B; impl B { fn new() {} }\n";
+    let worktree = Worktree::from_files(&[("a.rs", text)]);
     let (answer, text) = worktree.ask("find_callers", json!({"name": "Vec::new"})).unwrap();
     assert_eq!(answer["call_sites"][0]["verdict"], "undecided");
     assert_eq!(text.lines().nth(1).unwrap(), "not defined in this project", "{text}");

@@ -1,10 +1,9 @@
 //! Haskell, verified with the `.hie` files of the installed GHC.
 
-use std::path::Path;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, SystemTime};
 
-use expect_test::{Expect, expect};
+use expect_test::expect;
 use serde_json::json;
 
 use crate::judged_project::{JudgedProject, sites};
@@ -75,19 +74,11 @@ fn folder() -> JudgedProject {
     judged
 }
 
-fn check(judged: &JudgedProject, tool: &str, names: &[&str], expected: Expect) {
-    let told: String = names.iter().map(|name| judged.verdicts(tool, name)).collect();
-    expected.assert_eq(&told);
-}
-
 #[test]
-fn calls_mean_what_ghc_says_through_imports_reexports_and_scopes() {
+fn names_mean_what_ghc_says_through_imports_reexports_scopes_and_types() {
     let judged = folder();
-    check(
-        &judged,
-        "find_callers",
-        &["helper", "surface", "<+>"],
-        expect![[r#"
+    // Imports, re-exports and scopes.
+    expect![[r#"
         helper final
           Geo.hs:26 call refuted -
           Names.hs:7 call confirmed Names.hs:4
@@ -98,18 +89,10 @@ fn calls_mean_what_ghc_says_through_imports_reexports_and_scopes() {
           Geo.hs:26 call confirmed Geo.hs:23
           Geo.hs:28 call confirmed Geo.hs:23
           Uses.hs:13 value confirmed Geo.hs:23
-    "#]],
-    );
-}
-
-#[test]
-fn a_method_runs_in_the_instances_that_types_allow() {
-    let judged = folder();
-    check(
-        &judged,
-        "find_callers",
-        &["Shape.area", "Geo.hs:17", "Geo.hs:20"],
-        expect![[r#"
+    "#]]
+    .assert_eq(&judged.callers(&["helper", "surface", "<+>"]));
+    // A method runs in the instances that types allow.
+    expect![[r#"
         Shape.area final
           Geo.hs:26 call confirmed Geo.hs:8 interface
           Uses.hs:8 value confirmed Geo.hs:8 interface
@@ -125,18 +108,10 @@ fn a_method_runs_in_the_instances_that_types_allow() {
           Uses.hs:8 value refuted -
           Uses.hs:11 call confirmed Geo.hs:20 interface
           Uses.hs:25 value refuted -
-    "#]],
-    );
-}
-
-#[test]
-fn fields_types_and_constructors_are_told_apart() {
-    let judged = folder();
-    check(
-        &judged,
-        "find_uses",
-        &["radius", "Square", "Geo.hs:14:18"],
-        expect![[r#"
+    "#]]
+    .assert_eq(&judged.callers(&["Shape.area", "Geo.hs:17", "Geo.hs:20"]));
+    // Fields, types and constructors are told apart. A pragma is a use; a module of that name is not.
+    expect![[r#"
         radius final
           Geo.hs:17 field_read confirmed Geo.hs:12
           Uses.hs:8 field_write confirmed Geo.hs:12
@@ -159,22 +134,14 @@ fn fields_types_and_constructors_are_told_apart() {
           Geo.hs:19 type refuted -
           Geo.hs:20 pattern confirmed Geo.hs:14
           Uses.hs:11 construct confirmed Geo.hs:14
-    "#]],
-    );
-    // A pragma is a use; a module of that name is not.
-    check(
-        &judged,
-        "find_uses",
-        &["plain", "Names"],
-        expect![[r#"
-            plain final
-              Names.hs:6 signature confirmed Names.hs:7
-              Names.hs:9 signature confirmed Names.hs:7
-            Names final
-              Geo.hs:1 export refuted -
-              Geo.hs:3 import refuted -
-        "#]],
-    );
+        plain final
+          Names.hs:6 signature confirmed Names.hs:7
+          Names.hs:9 signature confirmed Names.hs:7
+        Names final
+          Geo.hs:1 export refuted -
+          Geo.hs:3 import refuted -
+    "#]]
+    .assert_eq(&judged.uses(&["radius", "Square", "Geo.hs:14:18", "plain", "Names"]));
     let (answer, text) = judged.until_final("find_callees", json!({"name": "squares"}));
     expect![[r#"
         3 callees, complete · checked by ghc · 1 more that this project does not define (external)
@@ -260,22 +227,13 @@ slow = scale 2
 #endif
 ";
 
-fn package() -> JudgedProject {
+#[test]
+fn the_components_of_a_package_are_compiled_with_its_flags_and_nothing_is_written_there() {
     let judged = JudgedProject::new();
     judged.write("shapes.cabal", CABAL).write("src/Shapes.hs", SHAPES);
     judged.write("app/Main.hs", "module Main where\nimport Shapes\nmain = print (scale 3)\n");
     judged.write("test/Spec.hs", "import qualified Shapes as S\nmain = print (S.scale 4 == scale 4)\nscale = id\n");
-    judged
-}
-
-#[test]
-fn the_components_of_a_package_are_compiled_with_its_flags_and_nothing_is_written_there() {
-    let judged = package();
-    check(
-        &judged,
-        "find_callers",
-        &["src/Shapes.hs:scale", "test/Spec.hs:scale"],
-        expect![[r#"
+    expect![[r#"
         src/Shapes.hs:scale final
           app/Main.hs:3 call confirmed src/Shapes.hs:8
           src/Shapes.hs:14 call confirmed src/Shapes.hs:8
@@ -288,20 +246,11 @@ fn the_components_of_a_package_are_compiled_with_its_flags_and_nothing_is_writte
           src/Shapes.hs:14 call refuted -
           test/Spec.hs:2 call refuted -
           test/Spec.hs:2 call confirmed test/Spec.hs:3
-    "#]],
-    );
-    let mut files = Vec::new();
-    let mut open = vec![judged.path().to_owned()];
-    while let Some(folder) = open.pop() {
-        for entry in std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()) {
-            if entry.is_dir() { open.push(entry) } else { files.push(entry) }
-        }
-    }
-    let mut files: Vec<&Path> = files.iter().map(|file| file.strip_prefix(judged.path()).unwrap()).collect();
+    "#]]
+    .assert_eq(&judged.callers(&["src/Shapes.hs:scale", "test/Spec.hs:scale"]));
+    let mut files = judged.files();
     files.retain(|file| !file.starts_with(".git"));
-    files.sort();
-    let wanted = ["app/Main.hs", "shapes.cabal", "src/Shapes.hs", "test/Spec.hs"];
-    assert_eq!(files, wanted.map(Path::new));
+    assert_eq!(files, ["app/Main.hs", "shapes.cabal", "src/Shapes.hs", "test/Spec.hs"]);
 }
 
 #[test]
@@ -309,10 +258,9 @@ fn template_haskell_runs_only_where_the_project_is_trusted() {
     let judged = JudgedProject::new();
     let marker = judged.path().join("ran");
     let made = format!("runIO (writeFile {:?} \"\") >> [| 1 |]", marker.display().to_string());
-    judged.write(
-        "Lib.hs",
-        "{-# LANGUAGE TemplateHaskell #-}\nmodule Lib where\nimport Language.Haskell.TH\n\n\
-                  twice :: Q Exp -> Q Exp\ntwice e = [| $e + $e |]\n\nbase :: Int\nbase = 1\n",
+    judged.write_files(
+        "--- Lib.hs\n{-# LANGUAGE TemplateHaskell #-}\nmodule Lib where\nimport Language.Haskell.TH\n\n\
+         twice :: Q Exp -> Q Exp\ntwice e = [| $e + $e |]\n\nbase :: Int\nbase = 1\n",
     );
     judged.write(
         "Use.hs",
@@ -322,22 +270,18 @@ fn template_haskell_runs_only_where_the_project_is_trusted() {
         ),
     );
     judged.is_trusted.store(false, Ordering::Relaxed);
-    let (answer, text) = judged.ask("find_callers", json!({"name": "base", "wait_ms": 2000})).unwrap();
+    let (answer, text) = judged.stays_open("find_callers", "base");
     let wanted = "hob does not start ghc here before you trust this project (GHC runs the project's Template Haskell, \
                   preprocessors and plugins): run `hob trust`";
     assert!(text.contains(wanted) && !marker.exists(), "{text}");
     assert_eq!(answer["head"]["servers"][0]["state"], "not_trusted");
     judged.is_trusted.store(true, Ordering::Relaxed);
-    check(
-        &judged,
-        "find_callers",
-        &["base"],
-        expect![[r#"
+    expect![[r#"
         base open
           Use.hs:7 value undecided -
           Use.hs:10 value confirmed Lib.hs:9
-    "#]],
-    );
+    "#]]
+    .assert_eq(&judged.callers(&["base"]));
     assert!(marker.exists());
 }
 

@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering;
 use serde_json::json;
 
 use crate::judged_project::JudgedProject;
-use crate::no_judge::program;
+use crate::missing_servers::program;
 
 /// Returns a program that leaves a mark and then runs a command.
 fn marking(marks: &Path, name: &str, then: &str) -> String {
@@ -25,22 +25,20 @@ fn marks(marks: &Path) -> Vec<String> {
 /// A crate whose build script, procedural macro and compiler each leave a mark.
 fn hostile_crate(judged: &JudgedProject, place: &Path) {
     let mark = |name: &str| format!("let _ = std::fs::write({:?}, \"\");", place.join(name));
-    judged
-        .write("Cargo.toml", "[package]\nname = \"made\"\nversion = \"0.1.0\"\nedition = \"2021\"\n[dependencies]\nlure = { path = \"lure\" }\n[workspace]\n")
-        .write("build.rs", format!("fn main() {{ {} }}\n", mark("build-script")))
-        .write(".cargo/config.toml", "[build]\nrustc-wrapper = \"./wrapper\"\n")
-        .write("lure/Cargo.toml", "[package]\nname = \"lure\"\nversion = \"0.1.0\"\nedition = \"2021\"\n[lib]\nproc-macro = true\n")
-        .write(
-            "lure/src/lib.rs",
-            format!(
-                "#[proc_macro]\npub fn lure(of: proc_macro::TokenStream) -> proc_macro::TokenStream {{ {} of }}\n",
-                mark("macro")
-            ),
-        )
-        .write(
-            "src/lib.rs",
-            "pub fn surface() -> u8 { 1 }\nlure::lure! { pub fn made() -> u8 { surface() } }\npub fn plain() -> u8 { surface() }\n",
-        );
+    let lure = mark("macro");
+    judged.write("build.rs", format!("fn main() {{ {} }}\n", mark("build-script"))).write(
+        "lure/src/lib.rs",
+        format!("#[proc_macro]\npub fn lure(of: proc_macro::TokenStream) -> proc_macro::TokenStream {{ {lure} of }}\n"),
+    );
+    judged.write_files(
+        "--- Cargo.toml\n[package]\nname = \"made\"\nversion = \"0.1.0\"\nedition = \"2021\"\n\
+         [dependencies]\nlure = { path = \"lure\" }\n[workspace]\n\
+         --- .cargo/config.toml\n[build]\nrustc-wrapper = \"./wrapper\"\n\
+         --- lure/Cargo.toml\n[package]\nname = \"lure\"\nversion = \"0.1.0\"\nedition = \"2021\"\n\
+         [lib]\nproc-macro = true\n\
+         --- src/lib.rs\npub fn surface() -> u8 { 1 }\nlure::lure! { pub fn made() -> u8 { surface() } }\n\
+         pub fn plain() -> u8 { surface() }\n",
+    );
     program(&judged.path().join("wrapper"), &marking(place, "wrapper", "exec \"$@\""), 0o755);
 }
 
@@ -106,18 +104,13 @@ fn the_other_servers_run_nothing_of_a_checkout() {
     for python in ["python", "python3"] {
         program(&root.join(".venv/bin").join(python), &marker("python"), 0o755);
     }
-    judged
-        .write(".venv/pyvenv.cfg", "home = /usr/bin\nversion = 3.11.2\n")
-        .write(
-            ".venv/lib/python3.11/site-packages/run.pth",
-            format!("import os; os.system('touch {}/pth')\n", place.path().display()),
-        )
-        .write(
-            "pyproject.toml",
-            "[project]\nname = \"made\"\nversion = \"1\"\n[tool.ty.environment]\npython = \".venv\"\n",
-        )
-        .write("geo.py", "def area(side):\n    return side\n")
-        .write("uses.py", "from geo import area\nx = area(1)\n");
+    let pth = format!("import os; os.system('touch {}/pth')\n", place.path().display());
+    judged.write(".venv/lib/python3.11/site-packages/run.pth", pth).write_files(
+        "--- .venv/pyvenv.cfg\nhome = /usr/bin\nversion = 3.11.2\n\
+         --- pyproject.toml\n[project]\nname = \"made\"\nversion = \"1\"\n[tool.ty.environment]\npython = \".venv\"\n\
+         --- geo.py\ndef area(side):\n    return side\n\
+         --- uses.py\nfrom geo import area\nx = area(1)\n",
+    );
     // TypeScript: a plugin of the language service.
     let plugin =
         format!("require('fs').writeFileSync('{}/plugin', ''); module.exports = () => ({{}})", place.path().display());

@@ -1,7 +1,8 @@
 //! A worktree with running language servers: real ones, or a fake one.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::ops::Deref;
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
@@ -16,7 +17,7 @@ use tokio::runtime::Runtime;
 use crate::worktree::{Worktree, outcome_parts};
 
 pub(crate) struct JudgedProject {
-    pub worktree: Worktree,
+    worktree: Worktree,
     /// Dropped with the worktree.
     state: tempfile::TempDir,
     options: Options,
@@ -90,11 +91,6 @@ impl JudgedProject {
         files
     }
 
-    pub(crate) fn write(&self, path: &str, text: impl AsRef<[u8]>) -> &JudgedProject {
-        self.worktree.write(path, text);
-        self
-    }
-
     /// Returns the number of tasks for questions and servers.
     pub(crate) fn tasks(&self) -> usize {
         self.runtime.metrics().num_alive_tasks()
@@ -103,10 +99,6 @@ impl JudgedProject {
     /// Returns the contents of the journal.
     pub(crate) fn records(&self) -> Vec<Value> {
         self.records.lock().unwrap().clone()
-    }
-
-    pub(crate) fn path(&self) -> &Path {
-        self.worktree.path()
     }
 
     /// Returns a tool's structured result and text; `Err` with its error.
@@ -151,49 +143,64 @@ impl JudgedProject {
     }
 
     fn until(&self, name: &str, mut arguments: Value, is_it: impl Fn(&Value) -> bool) -> (Value, String) {
-        let until = Instant::now() + testkit::patience().max(Duration::from_secs(240));
         arguments["wait_ms"] = 20_000.into();
-        loop {
+        until(|| {
             let (answer, text) = self.ask(name, arguments.clone()).unwrap();
-            if is_it(&answer["head"]) {
-                return (answer, text);
-            }
-            assert!(Instant::now() < until, "never: {text}\n{:#}", answer["head"]);
-        }
+            if is_it(&answer["head"]) { Ok((answer, text)) } else { Err(format!("{text}\n{:#}", answer["head"])) }
+        })
+    }
+
+    /// Asks once and asserts that the answer is not final. Returns it with its text.
+    pub(crate) fn stays_open(&self, tool: &str, name: &str) -> (Value, String) {
+        let (answer, text) = self.ask(tool, json!({"name": name, "wait_ms": 20_000})).unwrap();
+        assert_eq!(answer["head"]["complete"], false, "{name}: {text}");
+        (answer, text)
+    }
+
+    /// Returns the uses in the final answer about a name, in the form of [`sites`].
+    pub(crate) fn final_uses(&self, name: &str) -> Vec<String> {
+        sites(&self.until_final("find_uses", json!({"name": name})).0)
     }
 
     /// Returns the locations in the final answer about the callers of a name, by file and line: `src/uses.rs:3`.
     pub(crate) fn final_places(&self, name: &str) -> Vec<String> {
         let (answer, _) = self.until_final("find_callers", json!({"name": name}));
-        let mut places: Vec<(String, u64)> = answer["call_sites"]
-            .as_array()
-            .unwrap()
-            .iter()
-            .map(|site| (site["file"].as_str().unwrap().to_owned(), site["line"].as_u64().unwrap()))
-            .collect();
-        places.sort();
+        let sites = answer["call_sites"].as_array().unwrap().iter();
+        let mut places: Vec<(&str, u64)> =
+            sites.map(|site| (site["file"].as_str().unwrap(), site["line"].as_u64().unwrap())).collect();
+        places.sort_unstable();
         places.into_iter().map(|(file, line)| format!("{file}:{line}")).collect()
     }
 
-    /// Returns the calls of these names, including refuted ones, in the form of [`sites`].
+    /// Compares the callers of these names, including refuted ones, in the form of [`sites`].
     pub(crate) fn check_callers(&self, all: &[(&str, &[&str])]) {
+        self.check("find_callers", all);
+    }
+
+    /// Compares the uses of these names in the same way.
+    pub(crate) fn check_uses(&self, all: &[(&str, &[&str])]) {
+        self.check("find_uses", all);
+    }
+
+    fn check(&self, tool: &str, all: &[(&str, &[&str])]) {
         for (name, expected) in all {
-            let (answer, text) = self.until_final("find_callers", json!({"name": name, "refuted": true}));
+            let (answer, text) = self.until_final(tool, json!({"name": name, "refuted": true}));
             assert_eq!(sites(&answer), *expected, "{name}: {text}");
         }
     }
 
-    /// Returns the same for answers that stay partly undecided.
-    pub(crate) fn check_open(&self, all: &[(&str, &[&str])]) {
-        for (name, expected) in all {
-            let (answer, text) = self.until_judged("find_callers", json!({"name": name, "refuted": true}));
-            assert_eq!(sites(&answer), *expected, "{name}: {text}");
-            assert_eq!(answer["head"]["complete"], false, "{name}: {text}");
-        }
+    /// Returns for each name whether the answer is final, and its callers, including refuted ones, in the form of
+    /// [`sites`].
+    pub(crate) fn callers(&self, names: &[&str]) -> String {
+        names.iter().map(|name| self.verdicts("find_callers", name)).collect()
     }
 
-    /// Returns whether the answer about a name is final, and its uses, including refuted ones, in the form of [`sites`].
-    pub(crate) fn verdicts(&self, tool: &str, name: &str) -> String {
+    /// Returns the same for uses.
+    pub(crate) fn uses(&self, names: &[&str]) -> String {
+        names.iter().map(|name| self.verdicts("find_uses", name)).collect()
+    }
+
+    fn verdicts(&self, tool: &str, name: &str) -> String {
         let (answer, _) = self.until_judged(tool, json!({"name": name, "refuted": true}));
         let is_final = if answer["head"]["complete"] == true { "final" } else { "open" };
         let sites: String = sites(&answer).into_iter().map(|site| format!("  {site}\n")).collect();
@@ -201,9 +208,28 @@ impl JudgedProject {
     }
 }
 
+impl Deref for JudgedProject {
+    type Target = Worktree;
+
+    fn deref(&self) -> &Worktree {
+        &self.worktree
+    }
+}
+
 impl Drop for JudgedProject {
     fn drop(&mut self) {
         self.runtime.block_on(self.questions.end());
+    }
+}
+
+/// Repeats an attempt until it succeeds. The limit allows for a loaded machine.
+pub(crate) fn until<T>(mut attempt: impl FnMut() -> Result<T, String>) -> T {
+    let end = Instant::now() + testkit::patience().max(Duration::from_secs(240));
+    loop {
+        match attempt() {
+            Ok(value) => return value,
+            Err(state) => assert!(Instant::now() < end, "never: {state}"),
+        }
     }
 }
 

@@ -1,18 +1,17 @@
 //! Effect of a new constructor on every form of match in every language: one rule and one row each.
 
-use expect_test::{Expect, expect};
-use serde_json::json;
+use expect_test::expect;
+use serde_json::{Value, json};
 
 use crate::worktree::Worktree;
 
 /// Returns each match on a line: location, form, effect, how, and whether a branch accepts everything.
-fn check(file: &str, text: &str, type_name: &str, change: &str, expected: Expect) {
-    let worktree = Worktree::new();
-    worktree.write(file, text);
+fn effects(file: &str, text: &str, type_name: &str, change: &str) -> String {
+    let worktree = Worktree::from_files(&[(file, text)]);
     let result = worktree.result("find_matches", json!({"type_name": type_name, "change": change}));
     let mut all = result["matches"].as_array().unwrap().clone();
     all.sort_by_key(|one| one["line"].as_u64());
-    let word = |value: &serde_json::Value| value.as_str().unwrap_or_default().to_owned();
+    let word = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     let lines: Vec<String> = all
         .iter()
         .map(|one| {
@@ -29,7 +28,7 @@ fn check(file: &str, text: &str, type_name: &str, change: &str, expected: Expect
             )
         })
         .collect();
-    expected.assert_eq(&lines.join("\n"));
+    lines.join("\n")
 }
 
 const RUST: &str = r#"
@@ -56,12 +55,7 @@ fn references(s: &Shape) { match s { &Shape::Dot => {}, d @ Shape::Circle(_) => 
 
 #[test]
 fn rust_a_constructor_more() {
-    check(
-        "a.rs",
-        RUST,
-        "Shape",
-        "add",
-        expect![[r#"
+    expect![[r#"
         4 exhaustive [match] Circle Dot Square: breaks, compile error (E0004)
         5 wildcard [match] Circle wildcard: absorbs, a catch-all branch takes it
         6 bound [match] Dot wildcard: absorbs, a catch-all branch takes it
@@ -77,18 +71,13 @@ fn rust_a_constructor_more() {
         16 while_let [while let] Dot: falls_through, the loop ends
         17 is [matches!] Circle Dot: absorbs, it is false then
         19 Shape::own [match] Circle Dot Square: breaks, compile error (E0004)
-        20 references [match] Circle Dot Square: breaks, compile error (E0004)"#]],
-    );
+        20 references [match] Circle Dot Square: breaks, compile error (E0004)"#]]
+    .assert_eq(&effects("a.rs", RUST, "Shape", "add"));
 }
 
 #[test]
 fn rust_a_constructor_less() {
-    check(
-        "a.rs",
-        RUST,
-        "Shape",
-        "remove:Square",
-        expect![[r#"
+    expect![[r#"
         4 exhaustive [match] Circle Dot Square: breaks, compile error: it names Square
         5 wildcard [match] Circle wildcard: unaffected, it does not name Square
         6 bound [match] Dot wildcard: unaffected, it does not name Square
@@ -104,8 +93,8 @@ fn rust_a_constructor_less() {
         16 while_let [while let] Dot: unaffected, it does not name Square
         17 is [matches!] Circle Dot: unaffected, it does not name Square
         19 Shape::own [match] Circle Dot Square: breaks, compile error: it names Square
-        20 references [match] Circle Dot Square: breaks, compile error: it names Square"#]],
-    );
+        20 references [match] Circle Dot Square: breaks, compile error: it names Square"#]]
+    .assert_eq(&effects("a.rs", RUST, "Shape", "remove:Square"));
 }
 
 const HASKELL: &str = r#"{-# LANGUAGE LambdaCase #-}
@@ -157,28 +146,23 @@ _ `plus` _ = 0
 
 #[test]
 fn haskell_a_constructor_more() {
-    check(
-        "Shape.hs",
-        HASKELL,
-        "Shape",
-        "add",
-        expect![[r#"
-            5 area [function clauses] Circle Dot Square: breaks, warning (-Wincomplete-patterns) and run-time failure
-            10 name [function clauses] Dot wildcard: absorbs, a catch-all branch takes it
-            12 cases [case] Circle Dot Square: breaks, warning (-Wincomplete-patterns) and run-time failure
-            16 lambda [\case] Dot wildcard: absorbs, a catch-all branch takes it
-            19 guards [case] Circle: breaks, warning (-Wincomplete-patterns) and run-time failure
-            24 second [function clauses] Circle Dot Square: breaks, warning (-Wincomplete-patterns) and run-time failure
-            28 partly [function clauses] Dot: undecided, other parts of the patterns decide
-            30 failing [function clauses] Dot wildcard: breaks, run-time failure: the catch-all branch is an error
-            32 arrow [lambda] Circle: breaks, warning (-Wincomplete-uni-patterns) and run-time failure
-            34 doing [do] Circle: breaks, run-time failure, by `fail` of the monad
-            36 binding [binding] Circle: breaks, run-time failure, where what it binds is used
-            37 comprehension [generator] Circle: falls_through, it is left out
-            38 guarded [pattern guard] Circle: absorbs, the next guard or branch takes it
-            40 maybes [function clauses] Circle Dot Square: breaks, warning (-Wincomplete-patterns) and run-time failure
-            44 plus [function clauses] Circle wildcard: absorbs, a catch-all branch takes it"#]],
-    );
+    expect![[r#"
+        5 area [function clauses] Circle Dot Square: breaks, warning (-Wincomplete-patterns) and run-time failure
+        10 name [function clauses] Dot wildcard: absorbs, a catch-all branch takes it
+        12 cases [case] Circle Dot Square: breaks, warning (-Wincomplete-patterns) and run-time failure
+        16 lambda [\case] Dot wildcard: absorbs, a catch-all branch takes it
+        19 guards [case] Circle: breaks, warning (-Wincomplete-patterns) and run-time failure
+        24 second [function clauses] Circle Dot Square: breaks, warning (-Wincomplete-patterns) and run-time failure
+        28 partly [function clauses] Dot: undecided, other parts of the patterns decide
+        30 failing [function clauses] Dot wildcard: breaks, run-time failure: the catch-all branch is an error
+        32 arrow [lambda] Circle: breaks, warning (-Wincomplete-uni-patterns) and run-time failure
+        34 doing [do] Circle: breaks, run-time failure, by `fail` of the monad
+        36 binding [binding] Circle: breaks, run-time failure, where what it binds is used
+        37 comprehension [generator] Circle: falls_through, it is left out
+        38 guarded [pattern guard] Circle: absorbs, the next guard or branch takes it
+        40 maybes [function clauses] Circle Dot Square: breaks, warning (-Wincomplete-patterns) and run-time failure
+        44 plus [function clauses] Circle wildcard: absorbs, a catch-all branch takes it"#]]
+    .assert_eq(&effects("Shape.hs", HASKELL, "Shape", "add"));
 }
 
 const PYTHON: &str = r#"
@@ -220,34 +204,25 @@ def guarded(c, d):
 
 #[test]
 fn python_a_constructor_more() {
-    check(
-        "a.py",
-        PYTHON,
-        "Color",
-        "add",
-        expect![[r#"
+    expect![[r#"
         7 falls [match] BLUE RED: falls_through, no case runs
         13 absorbs [match] BLUE RED wildcard: absorbs, a catch-all branch takes it
         19 never [match] RED wildcard: breaks, type checkers complain, and assert_never fails when run
         25 raises [match] RED wildcard: breaks, run-time failure: the catch-all branch raises
-        31 guarded [match] RED: undecided, other parts of the patterns decide"#]],
-    );
-    check(
-        "a.py",
-        PYTHON,
-        "Color",
-        "remove:BLUE",
-        expect![[r#"
+        31 guarded [match] RED: undecided, other parts of the patterns decide"#]]
+    .assert_eq(&effects("a.py", PYTHON, "Color", "add"));
+    expect![[r#"
         7 falls [match] BLUE RED: breaks, run-time failure, when the case is reached: it names BLUE
         13 absorbs [match] BLUE RED wildcard: breaks, run-time failure, when the case is reached: it names BLUE
         19 never [match] RED wildcard: unaffected, it does not name BLUE
         25 raises [match] RED wildcard: unaffected, it does not name BLUE
-        31 guarded [match] RED: unaffected, it does not name BLUE"#]],
-    );
+        31 guarded [match] RED: unaffected, it does not name BLUE"#]]
+    .assert_eq(&effects("a.py", PYTHON, "Color", "remove:BLUE"));
     let union = "from dataclasses import dataclass\n@dataclass\nclass Circle:\n    r: int\nclass Square: pass\ntype Shape = Circle | Square\n\
                  def area(s):\n    match s:\n        case Circle(r=1) if s:\n            return 1\n        case Circle(r):\n            return r\n        \
                  case Square() as q:\n            return 2\n";
-    check("a.py", union, "Shape", "add", expect!["8 area [match] Circle Square: falls_through, no case runs"]);
+    expect!["8 area [match] Circle Square: falls_through, no case runs"]
+        .assert_eq(&effects("a.py", union, "Shape", "add"));
 }
 
 #[test]
@@ -258,7 +233,7 @@ fn unions_of_python_by_assignment() {
                             case Circle(): return 1\n        case geo.Square(): return 2\n"
         );
         let found = expect!["6 area [match] Circle Square: falls_through, no case runs"];
-        check("a.py", &text, "Shape", "add", found);
+        found.assert_eq(&effects("a.py", &text, "Shape", "add"));
     }
 }
 
@@ -268,16 +243,11 @@ fn go_a_constructor_more() {
                 func falls(c Color) int {\n\tswitch c {\n\tcase Red, Blue:\n\t\treturn 1\n\t}\n\treturn 0\n}\n\
                 func absorbs(c Color) {\n\tswitch c {\n\tcase a.Red:\n\tdefault:\n\t\tf()\n\t}\n}\n\
                 func panics(c Color) {\n\tswitch c {\n\tcase Green:\n\tdefault:\n\t\tpanic(\"no\")\n\t}\n}\n";
-    check(
-        "a.go",
-        text,
-        "Color",
-        "add",
-        expect![[r#"
+    expect![[r#"
         13 falls [switch] Blue Red: falls_through, no case runs
         20 absorbs [switch] Red wildcard: absorbs, a catch-all branch takes it
-        27 panics [switch] Green wildcard: breaks, run-time failure: the default fails"#]],
-    );
+        27 panics [switch] Green wildcard: breaks, run-time failure: the default fails"#]]
+    .assert_eq(&effects("a.go", text, "Color", "add"));
 }
 
 #[test]
@@ -288,51 +258,26 @@ fn typescript_a_constructor_more() {
                 default: return 2;\n  }\n}\nfunction never(s: Shape) {\n  switch (s.kind) {\n    case 'dot': { return 1; }\n    default: {\n      \
                 const never: never = s;\n      return never;\n    }\n  }\n}\nfunction throws(s: Shape) {\n  switch (s.kind) {\n    case 'dot': break;\n    \
                 default: throw new Error('no');\n  }\n}\n";
-    check(
-        "a.ts",
-        text,
-        "Shape",
-        "add",
-        expect![[r#"
+    expect![[r#"
         5 falls [switch] Circle { kind: 'dot' } Square: falls_through, no case runs
         12 absorbs [switch] Circle wildcard: absorbs, a catch-all branch takes it
         18 never [switch] { kind: 'dot' } wildcard: breaks, compile error: the default takes `never`
-        27 throws [switch] { kind: 'dot' } wildcard: breaks, run-time failure: the default fails"#]],
-    );
+        27 throws [switch] { kind: 'dot' } wildcard: breaks, run-time failure: the default fails"#]]
+    .assert_eq(&effects("a.ts", text, "Shape", "add"));
     let text = "enum Color { Red, Blue = 2 }\nfunction name(c: Color) {\n  switch (c) {\n    case Color.Red:\n    case Color.Blue: return 1;\n  }\n}\n";
-    check(
-        "a.ts",
-        text,
-        "Color",
-        "remove:Blue",
-        expect!["3 name [switch] Blue Red: breaks, compile error: it names Blue"],
-    );
+    let said = effects("a.ts", text, "Color", "remove:Blue");
+    expect!["3 name [switch] Blue Red: breaks, compile error: it names Blue"].assert_eq(&said);
     let text = "type Mode = 'on' | 'off';\nfunction f(m: Mode) { switch (m) { case 'on': return 1; default: return assertNever(m); } }\n";
-    check(
-        "a.ts",
-        text,
-        "Mode",
-        "add",
-        expect!["2 f [switch] 'on' wildcard: breaks, compile error: the default takes `never`"],
-    );
+    expect!["2 f [switch] 'on' wildcard: breaks, compile error: the default takes `never`"]
+        .assert_eq(&effects("a.ts", text, "Mode", "add"));
     // Only `typeof` tells primitive types apart.
     let text = "type Bound = number | null;\ntype Word = 'number' | 'null';\n\
                 function f(w: Word) { switch (w) { case 'number': case 'null': return 1; default: return assertNever(w); } }\n\
                 function g(b: Bound) { switch (typeof b) { case 'number': return 1; default: return assertNever(b); } }\n";
-    check(
-        "a.ts",
-        text,
-        "Bound",
-        "add",
-        expect!["4 g [switch] number wildcard: breaks, compile error: the default takes `never`"],
-    );
-    check(
-        "a.ts",
-        text,
-        "Word",
-        "add",
-        expect!["3 f [switch] 'null' 'number' wildcard: breaks, compile error: the default takes `never`"],
-    );
+    expect!["4 g [switch] number wildcard: breaks, compile error: the default takes `never`"]
+        .assert_eq(&effects("a.ts", text, "Bound", "add"));
+    expect!["3 f [switch] 'null' 'number' wildcard: breaks, compile error: the default takes `never`"]
+        .assert_eq(&effects("a.ts", text, "Word", "add"));
 }
 
 #[test]
@@ -341,29 +286,18 @@ fn cpp_a_constructor_more() {
                 case geo::Color::Blue: return 2; } return 0; }\nint absorbs(geo::Color c) { switch (c) { case geo::Color::Red: return 1; default: return 2; } }\n\
                 int fails(geo::Color c) { switch (c) { case geo::Color::Red: return 1; default: abort(); } }\n\
                 int plain(Plain p) { switch (p) { case ONE: case TWO: return 1; } return 0; }\n";
-    check(
-        "a.cpp",
-        text,
-        "geo::Color",
-        "add",
-        expect![[r#"
+    expect![[r#"
         3 falls [switch] Blue Red: falls_through, no case runs; -Wswitch warns
         4 absorbs [switch] Red wildcard: absorbs, a catch-all branch takes it
-        5 fails [switch] Red wildcard: breaks, run-time failure: the default fails"#]],
-    );
-    check(
-        "a.cpp",
-        text,
-        "Plain",
-        "add",
-        expect!["6 plain [switch] ONE TWO: falls_through, no case runs; -Wswitch warns"],
-    );
+        5 fails [switch] Red wildcard: breaks, run-time failure: the default fails"#]]
+    .assert_eq(&effects("a.cpp", text, "geo::Color", "add"));
+    expect!["6 plain [switch] ONE TWO: falls_through, no case runs; -Wswitch warns"]
+        .assert_eq(&effects("a.cpp", text, "Plain", "add"));
 }
 
 #[test]
 fn what_find_matches_refuses() {
-    let worktree = Worktree::new();
-    worktree.write("a.rs", "enum E { A }\nstruct S;\nfn f() {}\ntrait T {}\n");
+    let worktree = Worktree::from_files(&[("a.rs", "enum E { A }\nstruct S;\nfn f() {}\ntrait T {}\n")]);
     let refused = |arguments| worktree.ask("find_matches", arguments).expect_err("there is no answer");
     let said = [
         json!({"type_name": "E", "change": "remove:B"}),
@@ -427,9 +361,8 @@ fn what_goes_is_named_as_people_write_it() {
 #[test]
 fn an_effect_that_is_undecided_is_no_match_that_is() {
     let worktree = Worktree::new();
-    worktree.write(
-        "a.rs",
-        "enum E { A, B }\nfn f(e: E, b: bool) { match (e, b) { (E::A, _) => 1, (_, true) => 2 }; }\n\
+    worktree.write_files(
+        "--- a.rs\nenum E { A, B }\nfn f(e: E, b: bool) { match (e, b) { (E::A, _) => 1, (_, true) => 2 }; }\n\
          fn g(e: E) { match e { E::A => 1, E::B => 2 }; }\n",
     );
     let (_, text) = worktree.ask("find_matches", json!({"type_name": "E"})).unwrap();
@@ -439,18 +372,106 @@ fn an_effect_that_is_undecided_is_no_match_that_is() {
 #[test]
 fn a_match_in_another_crate_names_the_crate() {
     let worktree = Worktree::new();
-    worktree
-        .write("Cargo.toml", "[workspace]\nmembers = [\"a\", \"b\"]\n")
-        .write("a/Cargo.toml", "[package]\nname = \"a\"\nversion = \"0.1.0\"\n")
-        .write("a/src/lib.rs", "pub enum Kind { One, Two }\n")
-        .write("b/Cargo.toml", "[package]\nname = \"b\"\nversion = \"0.1.0\"\n[dependencies]\na = { path = \"../a\" }\n")
-        .write(
-            "b/src/lib.rs",
-            "pub fn whole(kind: a::Kind) -> u8 {\n    match kind {\n        a::Kind::One => 1,\n        a::Kind::Two => 2,\n    }\n}\n\
-             pub fn is_one(kind: &a::Kind) -> bool {\n    matches!(kind, a::Kind::One)\n}\n",
-        );
+    worktree.write_files(
+        "--- Cargo.toml\n[workspace]\nmembers = [\"a\", \"b\"]\n\
+         --- a/Cargo.toml\n[package]\nname = \"a\"\nversion = \"0.1.0\"\n\
+         --- a/src/lib.rs\npub enum Kind { One, Two }\n\
+         --- b/Cargo.toml\n[package]\nname = \"b\"\nversion = \"0.1.0\"\n[dependencies]\na = { path = \"../a\" }\n\
+         --- b/src/lib.rs\n\
+         pub fn whole(kind: a::Kind) -> u8 {\n    match kind {\n        a::Kind::One => 1,\n        a::Kind::Two => 2,\n    }\n}\n\
+         pub fn is_one(kind: &a::Kind) -> bool {\n    matches!(kind, a::Kind::One)\n}\n",
+    );
     for name in ["Kind", "a::Kind", "a/src/lib.rs:1:10"] {
         let (answer, text) = worktree.ask("find_matches", json!({"type_name": name})).unwrap();
         assert_eq!(answer["total"], 2, "{name}: {text}");
     }
+}
+
+/// Returns the matches in the arguments of Rust macros, and the reasons.
+fn matches_in(text: &str) -> (String, Value) {
+    let worktree = Worktree::new();
+    worktree.write("a.rs", format!("pub enum Kind {{ A, B(u8), C {{ of: u8 }} }}\n{text}"));
+    let result = worktree.result("find_matches", json!({"type_name": "Kind"}));
+    let mut all = result["matches"].as_array().unwrap().clone();
+    all.sort_by_key(|one| (one["line"].as_u64(), one["column"].as_u64()));
+    let word = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let lines = all.iter().map(|one| {
+        let names: Vec<String> = one["names"].as_array().unwrap().iter().map(word).collect();
+        let place = format!("{}:{} {}", one["line"], one["column"], word(&one["enclosing"]));
+        format!("{place} [{}] {}: {}", word(&one["form"]), names.join(" "), word(&one["effect"]))
+    });
+    (lines.collect::<Vec<_>>().join("\n"), result["head"]["reasons"].clone())
+}
+
+fn unread_macros(reasons: &Value) -> String {
+    let all = reasons.as_array().unwrap().iter().filter(|reason| reason["code"] == "macro");
+    all.map(|reason| format!("{} {}\n", reason["places"], reason["text"].as_str().unwrap())).collect()
+}
+
+#[test]
+fn matches_in_macros_are_found_where_they_stand() {
+    let (lines, reasons) = matches_in(
+        r#"fn asserted(k: &Kind) { assert!(matches!(k, Kind::A), "A, {}", 1); }
+fn listed(k: &Kind) -> Vec<u8> { vec![match k { Kind::A => 1, Kind::B(_) | Kind::C { .. } => 2 }] }
+fn printed(k: &Kind) { println!("é {} {of}", match k { Kind::A => 1, _ => 2 }, of = u8::from(if let Kind::B(_) = k { true } else { false })); }
+fn compared(k: &Kind) { assert_eq!(if let Kind::A = k { 1 } else { 2 }, 1,); }
+async fn selected(k: &Kind) { tokio::select! { a = next(), if matches!(k, Kind::A) => { match k { Kind::A => a, _ => 2 } } _ = last() => {} } }
+fn deep(k: &Kind) { dbg!(vec![format!("{}", matches!(k, Kind::C { of: 1 } | Kind::B(2)))]); }
+fn inner(k: &Option<Kind>) -> bool { matches!(k, Some(Kind::A)) }
+fn guarded(k: &Kind, l: &Kind) -> bool { matches!(k, Kind::A if match l { Kind::B(_) => true, _ => false }) }
+fn beside(k: (Kind, u8)) { assert_matches!(k, (Kind::A, _), "{}", matches!(k, (Kind::B(1), 2))); }
+fn whole(k: &Kind) { thread_local! { static ONE: u8 = match Kind::A { Kind::A => 1, _ => 2 }; } matches!(k, Kind::A,); }
+fn made() -> Vec<Kind> { assert!(is(Kind::A)); vec![Kind::A, Kind::B(1), Kind::C { of: 2 }] }
+fn keys() { json!({"a": Kind::A, "b": [Kind::B(2), match Kind::A { Kind::A => 1, _ => 2 }]}); }
+macro_rules! by { ($k:expr) => { match $k { Kind::A => 1, _ => 2 } } }
+"#,
+    );
+    expect![[r#"
+        2:33 asserted [matches!] A: absorbs
+        3:39 listed [match] A B C: breaks
+        4:46 printed [match] A: absorbs
+        4:97 printed [if let] B: absorbs
+        5:39 compared [if let] A: absorbs
+        6:63 selected [matches!] A: absorbs
+        6:89 selected [match] A: absorbs
+        7:45 deep [matches!] B C: absorbs
+        8:38 inner [matches!] A: absorbs
+        9:42 guarded [matches!] A: absorbs
+        9:65 guarded [match] B: absorbs
+        10:28 beside [assert_matches!] A: breaks
+        10:67 beside [matches!] B: absorbs
+        11:55 whole [match] A: absorbs
+        11:97 whole [matches!] A: absorbs
+        13:52 keys [match] A: absorbs"#]]
+    .assert_eq(&lines);
+    assert_eq!(unread_macros(&reasons), "");
+}
+
+#[test]
+fn macro_tokens_that_are_no_code_are_said() {
+    for (text, said) in [
+        ("fn f(k: Kind) { is!(k, Kind::B { .. }, let); }", 1),
+        ("fn f(k: Kind) { pick!(k, Kind::A => 1); }", 1),
+        ("fn f() { select! { Some(Kind::B(_)) = next() => {} } }", 1),
+        ("fn f() { quote! { if let Some(Kind::B(_)) = #x {} } }", 1),
+        ("fn f() { rows! { one: Kind::A } }", 0),
+        // A constructor of another type, a string, a comment.
+        ("fn f(k: Other) { pick!(k, Other::A => 1); }", 0),
+        ("fn f() { pick!(1, \"A\" => /* A */ 1); }", 0),
+    ] {
+        let (_, reasons) = matches_in(text);
+        assert_eq!(unread_macros(&reasons).lines().count(), said, "{text}: {reasons}");
+    }
+    let (_, reasons) = matches_in("fn f(k: Kind) {\n    pick!(k, Kind::A => 1, Kind::B(_) => 2);\n}\n");
+    expect![[r#"
+        2 a.rs:3 names A in macro tokens that are not code: matches there are not found
+    "#]]
+    .assert_eq(&unread_macros(&reasons));
+}
+
+#[test]
+fn macros_in_macros_end() {
+    let deep = format!("fn f(k: &Kind) {{ {}matches!(k, Kind::A){} }}\n", "dbg!(".repeat(400), ")".repeat(400));
+    let (lines, reasons) = matches_in(&deep);
+    assert_eq!((lines.as_str(), unread_macros(&reasons).lines().count()), ("", 1));
 }

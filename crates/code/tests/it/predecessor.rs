@@ -17,15 +17,15 @@ impl Worktree {
 
 /// The lines that call or pass the name in `Main.hs`.
 fn callers(main: &str) -> Vec<u64> {
-    callers_beside("module Geo where\narea :: Int -> Int\narea x = x\n", main)
+    let found = callers_in(&[("Geo.hs", "module Geo where\narea :: Int -> Int\narea x = x\n"), ("Main.hs", main)]);
+    found.iter().filter_map(|place| place.strip_prefix("Main.hs:")?.parse().ok()).collect()
 }
 
-fn callers_beside(geo: &str, main: &str) -> Vec<u64> {
-    let worktree = Worktree::new();
-    worktree.write("Geo.hs", geo).write("Main.hs", main);
+fn callers_in(files: &[(&str, &str)]) -> Vec<String> {
+    let worktree = Worktree::from_files(files);
     let result = worktree.tidepool("find_callers", json!({"name": "area"}));
     let sites = result["call_sites"].as_array().unwrap().iter();
-    sites.filter(|site| site["file"] == "Main.hs").map(|site| site["line"].as_u64().unwrap()).collect()
+    sites.map(|site| format!("{}:{}", site["file"].as_str().unwrap(), site["line"])).collect()
 }
 
 fn fields(definition: &str) -> String {
@@ -72,8 +72,7 @@ fn find_callers_has_every_field() {
 
 #[test]
 fn show_fields_and_show_constructors_have_every_field() {
-    let worktree = Worktree::new();
-    worktree.write("T.hs", "module T where\ndata T = T { x :: !Int }\n");
+    let worktree = Worktree::from_files(&[("T.hs", "module T where\ndata T = T { x :: !Int }\n")]);
     let result = worktree.tidepool("show_fields", json!({"type_name": "T"}));
     assert_eq!((&result["type_name"], &result["file"], &result["line"]), (&json!("T"), &json!("T.hs"), &json!(2)));
     assert_eq!((&result["is_record"], &result["raw_definition"]), (&json!(true), &json!("data T = T { x :: !Int }")));
@@ -85,39 +84,33 @@ fn show_fields_and_show_constructors_have_every_field() {
 }
 
 #[test]
-fn an_annotation_inside_a_line_is_a_call_all_the_same() {
-    assert_eq!(callers("x = (area 1 :: Int) + 1\n"), [1]);
-}
-
-#[test]
-fn a_line_that_begins_with_a_parenthesis_is_no_export_list() {
-    assert_eq!(callers("x =\n  (area 1) + 2\n"), [2]);
-}
-
-#[test]
-fn the_inside_of_a_block_comment_is_no_call() {
-    assert_eq!(callers("{- one\narea 1\n{- nested -}\narea 2\n-}\nx = area 3\n"), [6]);
-}
-
-#[test]
-fn a_string_is_no_call() {
-    assert_eq!(callers("x = \"area 1\" ++ show (area 2)\ny = \"area\"\n"), [1]);
-}
-
-#[test]
-fn an_import_list_over_several_lines_is_no_call() {
-    assert_eq!(callers("module Main (\n  area,\n  x ) where\nimport Geo\n  ( other\n  , area\n  )\nx = area 1\n"), [8]);
+fn calls_are_told_from_other_mentions() {
+    for (main, lines) in [
+        // An annotation inside a line, and a line that begins with a parenthesis.
+        ("x = (area 1 :: Int) + 1\n", [1]),
+        ("x =\n  (area 1) + 2\n", [2]),
+        // The inside of a block comment, and strings.
+        ("{- one\narea 1\n{- nested -}\narea 2\n-}\nx = area 3\n", [6]),
+        ("x = \"area 1\" ++ show (area 2)\ny = \"area\"\n", [1]),
+        // Export and import lists over several lines.
+        ("module Main (\n  area,\n  x ) where\nimport Geo\n  ( other\n  , area\n  )\nx = area 1\n", [8]),
+        // A qualified call on a line of its own.
+        ("import qualified Geo as G\nx =\n  G.area\n    1\n", [3]),
+        // Line comments, and the head of a module.
+        ("module Main (area) where\n-- area 1\n-- | area\nx = area 1 -- area 2\n", [4]),
+    ] {
+        assert_eq!(callers(main), lines, "{main}");
+    }
 }
 
 #[test]
 fn an_instance_head_is_no_call() {
+    let text = "class Shape a where\n  area :: a -> Int\ninstance Shape Int where\n  area x = x\ny = area 1\n";
+    assert_eq!(callers_in(&[("A.hs", text)]), ["A.hs:5"]);
     let worktree = Worktree::new();
-    worktree
-        .write("A.hs", "class Shape a where\n  area :: a -> Int\ninstance Shape Int where\n  area x = x\ny = area 1\n");
+    worktree.write("A.hs", text);
     let result = worktree.tidepool("find_callers", json!({"name": "Shape"}));
     assert_eq!(result["total"], 0, "{result:#}");
-    let result = worktree.tidepool("find_callers", json!({"name": "area"}));
-    assert_eq!(result["call_sites"].as_array().unwrap().iter().map(|site| &site["line"]).collect::<Vec<_>>(), [5]);
 }
 
 #[test]
@@ -133,43 +126,24 @@ fn homonyms_are_reported_and_not_guessed() {
 }
 
 #[test]
-fn a_qualified_call_on_a_line_of_its_own_is_found() {
-    assert_eq!(callers("import qualified Geo as G\nx =\n  G.area\n    1\n"), [3]);
-}
-
-#[test]
 fn a_re_export_is_no_call_and_is_followed() {
-    let worktree = Worktree::new();
-    worktree.write("geo.ts", "export function area(x: number) { return x; }\n");
-    worktree.write("index.ts", "export { area as surface } from './geo';\n");
-    worktree.write("use.ts", "import { surface } from './index';\nsurface(1);\n");
-    let result = worktree.tidepool("find_callers", json!({"name": "area"}));
-    let sites: Vec<_> =
-        result["call_sites"].as_array().unwrap().iter().map(|site| (&site["file"], &site["line"])).collect();
-    assert_eq!(sites, [(&json!("use.ts"), &json!(2))], "{result:#}");
-}
-
-#[test]
-fn a_call_through_a_module_that_passes_the_name_on_is_found() {
-    let worktree = Worktree::new();
-    worktree.write("Geo.hs", "module Geo where\narea :: Int -> Int\narea x = x\n");
-    worktree.write("All.hs", "module All (module Geo, area) where\nimport Geo\n");
-    worktree.write("Main.hs", "import qualified All\nx = All.area 1\n");
-    let result = worktree.tidepool("find_callers", json!({"name": "area"}));
-    let sites: Vec<_> =
-        result["call_sites"].as_array().unwrap().iter().map(|site| (&site["file"], &site["line"])).collect();
-    assert_eq!(sites, [(&json!("Main.hs"), &json!(2))], "{result:#}");
-}
-
-#[test]
-fn a_line_comment_and_the_head_of_a_module_are_no_calls() {
-    assert_eq!(callers("module Main (area) where\n-- area 1\n-- | area\nx = area 1 -- area 2\n"), [4]);
+    let found = callers_in(&[
+        ("geo.ts", "export function area(x: number) { return x; }\n"),
+        ("index.ts", "export { area as surface } from './geo';\n"),
+        ("use.ts", "import { surface } from './index';\nsurface(1);\n"),
+    ]);
+    assert_eq!(found, ["use.ts:2"]);
+    let found = callers_in(&[
+        ("Geo.hs", "module Geo where\narea :: Int -> Int\narea x = x\n"),
+        ("All.hs", "module All (module Geo, area) where\nimport Geo\n"),
+        ("Main.hs", "import qualified All\nx = All.area 1\n"),
+    ]);
+    assert_eq!(found, ["Main.hs:2"]);
 }
 
 #[test]
 fn the_column_is_that_of_the_name() {
-    let worktree = Worktree::new();
-    worktree.write("Geo.hs", "area x = x\n\ny = \"😀\" `seq` area 1 + area 2\n");
+    let worktree = Worktree::from_files(&[("Geo.hs", "area x = x\n\ny = \"😀\" `seq` area 1 + area 2\n")]);
     let result = worktree.tidepool("find_callers", json!({"name": "area"}));
     let columns: Vec<&Value> = result["call_sites"].as_array().unwrap().iter().map(|site| &site["column"]).collect();
     assert_eq!(columns, [15, 24]);
@@ -187,8 +161,7 @@ fn the_count_of_what_is_filtered_is_exact() {
 
 #[test]
 fn one_refusal_does_not_end_the_next_question() {
-    let worktree = Worktree::new();
-    worktree.write("Geo.hs", "area x = x\n");
+    let worktree = Worktree::from_files(&[("Geo.hs", "area x = x\n")]);
     let tools = code::tools::tidepool(&Questions::new());
     for _ in 0..3 {
         worktree.ask_of(&tools, "find_callers", json!({"name": "nowhere_at_all"})).expect_err("unknown");
@@ -198,24 +171,19 @@ fn one_refusal_does_not_end_the_next_question() {
 }
 
 #[test]
-fn types_of_fields_are_whole() {
-    assert_eq!(
-        fields("data T = T { a :: (Int, Maybe [b]), f :: Int -> (Int, Int) -> IO () }"),
-        "a (Int, Maybe [b]) false; f Int -> (Int, Int) -> IO () false"
-    );
-    assert_eq!(
-        fields("data T = T { g :: forall a. Show a => a -> String\n  , h :: Int -- ^ with, a comma\n  }"),
-        "g forall a. Show a => a -> String false; h Int false"
-    );
-}
-
-#[test]
-fn a_strict_field_is_strict() {
-    assert_eq!(
-        fields("data T = T { a :: !Int, b :: Int, c :: !(Maybe Int) }"),
-        "a Int true; b Int false; c Maybe Int true"
-    );
-    assert_eq!(fields("data T = T { a :: {-# UNPACK #-} !Int }"), "a Int true");
+fn fields_have_their_whole_types_and_are_strict_where_they_say_so() {
+    let commented = "data T = T { g :: forall a. Show a => a -> String\n  , h :: Int -- ^ with, a comma\n  }";
+    for (definition, expected) in [
+        (
+            "data T = T { a :: (Int, Maybe [b]), f :: Int -> (Int, Int) -> IO () }",
+            "a (Int, Maybe [b]) false; f Int -> (Int, Int) -> IO () false",
+        ),
+        (commented, "g forall a. Show a => a -> String false; h Int false"),
+        ("data T = T { a :: !Int, b :: Int, c :: !(Maybe Int) }", "a Int true; b Int false; c Maybe Int true"),
+        ("data T = T { a :: {-# UNPACK #-} !Int }", "a Int true"),
+    ] {
+        assert_eq!(fields(definition), expected);
+    }
 }
 
 #[test]
@@ -228,34 +196,28 @@ fn with_strict_data_every_field_is_strict_that_does_not_say_otherwise() {
 }
 
 #[test]
-fn a_bar_inside_of_a_type_splits_nothing() {
-    assert_eq!(
-        constructors("data T = A (Either '[] (Proxy \"a|b\")) | B { x :: Int -- this | that\n }"),
-        "A(Either '[] (Proxy \"a|b\")) false; B(Int) true gadt=false"
-    );
-}
-
-#[test]
-fn the_word_where_makes_no_gadt() {
-    assert_eq!(constructors("-- where it is\ndata T = A | B -- where\n"), "A() false; B() false gadt=false");
-    assert_eq!(
-        constructors("data T where { A :: Int -> Maybe Int -> T; B :: T }"),
-        "A(Int, Maybe Int) false; B() false gadt=true"
-    );
-}
-
-#[test]
-fn positional_fields_are_types_and_not_words() {
-    assert_eq!(
-        constructors("data T a = A Int a !(Maybe a) [a] (a -> Int) | a :+: Int"),
-        "A(Int, a, Maybe a, [a], a -> Int) false; :+:(a, Int) false gadt=false"
-    );
+fn constructors_have_their_positional_types() {
+    for (definition, expected) in [
+        // A bar inside of a type or a comment separates nothing.
+        (
+            "data T = A (Either '[] (Proxy \"a|b\")) | B { x :: Int -- this | that\n }",
+            "A(Either '[] (Proxy \"a|b\")) false; B(Int) true gadt=false",
+        ),
+        // The word `where` makes no GADT.
+        ("-- where it is\ndata T = A | B -- where\n", "A() false; B() false gadt=false"),
+        ("data T where { A :: Int -> Maybe Int -> T; B :: T }", "A(Int, Maybe Int) false; B() false gadt=true"),
+        (
+            "data T a = A Int a !(Maybe a) [a] (a -> Int) | a :+: Int",
+            "A(Int, a, Maybe a, [a], a -> Int) false; :+:(a, Int) false gadt=false",
+        ),
+    ] {
+        assert_eq!(constructors(definition), expected);
+    }
 }
 
 #[test]
 fn a_field_of_a_record_in_a_sum_has_its_constructor() {
-    let worktree = Worktree::new();
-    worktree.write("T.hs", "data T = A { x :: Int } | B { x, y :: Int }\n");
+    let worktree = Worktree::from_files(&[("T.hs", "data T = A { x :: Int } | B { x, y :: Int }\n")]);
     let result = worktree.tidepool("show_fields", json!({"type_name": "T"}));
     let of = |field: &Value| format!("{}.{}", field["constructor"].as_str().unwrap(), field["name"].as_str().unwrap());
     let all: Vec<String> = result["fields"].as_array().unwrap().iter().map(of).collect();

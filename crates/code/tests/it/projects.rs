@@ -36,12 +36,16 @@ pub(crate) fn go() -> Option<JudgedProject> {
 /// These C and C++ files are compiled, each separately.
 pub(crate) fn c(files: &[&str]) -> Option<JudgedProject> {
     let judged = make_project(&["clangd"], "compile_commands.json", "[]")?;
+    write_compile_commands(&judged, files);
+    Some(judged)
+}
+
+pub(crate) fn write_compile_commands(judged: &JudgedProject, files: &[&str]) {
     let folder = judged.path().canonicalize().unwrap();
     let compiler = |file: &str| if file.ends_with(".c") { "cc" } else { "c++" };
     let unit = |file: &&str| json!({"directory": folder, "file": file, "arguments": [compiler(file), "-c", file]});
     let units: Vec<_> = files.iter().map(unit).collect();
     judged.write("compile_commands.json", json!(units).to_string());
-    Some(judged)
 }
 
 fn make_project(programs: &[&str], manifest: &str, text: &str) -> Option<JudgedProject> {

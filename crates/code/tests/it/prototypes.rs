@@ -12,11 +12,6 @@ fn a_prototype_that_is_asked_for() {
         .write("geo.hpp", "#pragma once\ndouble total(double x);\nint total(int x);\nstruct Box { int get() const; };\nextern int made;\n")
         .write("geo.cpp", "#include \"geo.hpp\"\ndouble total(double x) { return x; }\nint total(int x) { return x; }\nint Box::get() const { return 1; }\nint made;\n")
         .write("main.cpp", "#include \"geo.hpp\"\nint main() {\n  total(2.0);\n  total(2);\n  return Box().get() + made;\n}\n");
-    let said = [
-        judged.verdicts("find_callers", "geo.hpp:2"),
-        judged.verdicts("find_callers", "geo.hpp:Box::get"),
-        judged.verdicts("find_uses", "geo.hpp:made"),
-    ];
     expect![[r#"
         geo.hpp:2 final
           main.cpp:3 call confirmed geo.hpp:2
@@ -27,7 +22,7 @@ fn a_prototype_that_is_asked_for() {
           geo.cpp:5 binding confirmed geo.hpp:5
           main.cpp:5 value confirmed geo.hpp:5
     "#]]
-    .assert_eq(&said.concat());
+    .assert_eq(&(judged.callers(&["geo.hpp:2", "geo.hpp:Box::get"]) + &judged.uses(&["geo.hpp:made"])));
 }
 
 #[test]
@@ -42,7 +37,7 @@ fn a_prototype_without_an_index() {
           list.h:1 signature undecided -
           list.h:2 call undecided -
     "#]]
-    .assert_eq(&judged.verdicts("find_uses", "list.c:sum"));
+    .assert_eq(&judged.uses(&["list.c:sum"]));
     let (_, text) = judged.until_judged("find_callers", json!({"name": "list.h:sum", "refuted": true}));
     assert!(!text.contains("other definitions"), "{text}");
 }
@@ -54,7 +49,6 @@ fn a_stub_beside_its_module() {
         .write("geo.py", "def area(x):\n    return x\n\nclass Box:\n    def get(self):\n        return 1\n")
         .write("geo.pyi", "def area(x: int) -> int: ...\n\nclass Box:\n    def get(self) -> int: ...\n")
         .write("main.py", "from geo import Box, area\n\narea(1)\nBox().get()\n");
-    let names = ["geo.pyi:area", "geo.py:area", "geo.py:Box.get", "geo.pyi:Box.get"];
     expect![[r#"
         geo.pyi:area final
           main.py:3 call confirmed geo.pyi:1
@@ -65,5 +59,5 @@ fn a_stub_beside_its_module() {
         geo.pyi:Box.get final
           main.py:4 call confirmed geo.pyi:4
     "#]]
-    .assert_eq(&names.map(|name| judged.verdicts("find_callers", name)).concat());
+    .assert_eq(&judged.callers(&["geo.pyi:area", "geo.py:area", "geo.py:Box.get", "geo.pyi:Box.get"]));
 }

@@ -1,6 +1,6 @@
 //! Locations in questions, as written by compilers, editors and shells: file, line, column; absolute or relative to a folder.
 
-use expect_test::{Expect, expect};
+use expect_test::expect;
 use serde_json::json;
 
 use crate::worktree::Worktree;
@@ -9,9 +9,7 @@ const GEO: &str = "pub struct Circle {\n    pub radius: f64,\n}\n\npub fn area(o
                    fn square(x: f64) -> f64 {\n    x * x\n}\n";
 
 fn geo() -> Worktree {
-    let worktree = Worktree::new();
-    worktree.write("src/geo.rs", GEO).write("src/other/geo.py", "def area(x):\n    return x\n");
-    worktree
+    Worktree::from_files(&[("src/geo.rs", GEO), ("src/other/geo.py", "def area(x):\n    return x\n")])
 }
 
 /// Returns the first line or the error of show_definition in a given working directory.
@@ -25,10 +23,11 @@ fn first_line(worktree: &Worktree, folder: &str, name: &str) -> String {
     said.replace(root.to_str().unwrap(), "[root]")
 }
 
-fn check(worktree: &Worktree, folder: &str, names: &[&str], expected: Expect) {
-    let said: Vec<String> =
-        names.iter().map(|name| format!("{name}: {}\n", first_line(worktree, folder, name))).collect();
-    expected.assert_eq(&said.concat());
+/// Compares the answers in a working directory.
+fn check(worktree: &Worktree, folder: &str, all: &[(&str, &str)]) {
+    for (name, expected) in all {
+        assert_eq!(first_line(worktree, folder, name), *expected, "{name} in `{folder}`");
+    }
 }
 
 #[test]
@@ -37,111 +36,56 @@ fn a_column_means_the_name_that_stands_there() {
         &geo(),
         "",
         &[
-            "src/geo.rs:5:8",
-            "src/geo.rs:5:10:",
-            "src/geo.rs:6:5",
-            "src/geo.rs:6:9",
-            "src/geo.rs:2:9",
-            "src/geo.rs:5:19",
+            ("src/geo.rs:5:8", "src/geo.rs:5-7 function area"),
+            ("src/geo.rs:5:10:", "src/geo.rs:5-7 function area"),
+            ("src/geo.rs:6:5", "src/geo.rs:9-11 function square"),
+            ("src/geo.rs:6:9", "src/geo.rs:9-11 function square"),
+            ("src/geo.rs:2:9", "src/geo.rs:2-2 field Circle::radius"),
+            ("src/geo.rs:5:19", "src/geo.rs:1-3 struct Circle"),
+            // A keyword or a space means the whole line, and so does a column beyond its end.
+            ("src/geo.rs:5:1", "src/geo.rs:5-7 function area"),
+            ("src/geo.rs:5:4", "src/geo.rs:5-7 function area"),
+            ("src/geo.rs:5:400", "src/geo.rs:5-7 function area"),
+            (
+                "src/geo.rs:400:1",
+                r#"nothing is declared at src/geo.rs:400; outline {"path":"src/geo.rs"} lists all of it"#,
+            ),
         ],
-        expect![[r#"
-            src/geo.rs:5:8: src/geo.rs:5-7 function area
-            src/geo.rs:5:10:: src/geo.rs:5-7 function area
-            src/geo.rs:6:5: src/geo.rs:9-11 function square
-            src/geo.rs:6:9: src/geo.rs:9-11 function square
-            src/geo.rs:2:9: src/geo.rs:2-2 field Circle::radius
-            src/geo.rs:5:19: src/geo.rs:1-3 struct Circle
-        "#]],
-    );
-    // A keyword or a space means the whole line, and so does a column beyond its end.
-    check(
-        &geo(),
-        "",
-        &["src/geo.rs:5:1", "src/geo.rs:5:4", "src/geo.rs:5:400", "src/geo.rs:400:1"],
-        expect![[r#"
-        src/geo.rs:5:1: src/geo.rs:5-7 function area
-        src/geo.rs:5:4: src/geo.rs:5-7 function area
-        src/geo.rs:5:400: src/geo.rs:5-7 function area
-        src/geo.rs:400:1: nothing is declared at src/geo.rs:400; outline {"path":"src/geo.rs"} lists all of it
-    "#]],
     );
 }
 
 #[test]
 fn a_file_is_no_name_and_what_it_declares_is_listed() {
-    check(
-        &geo(),
-        "",
-        &["src/geo.rs", "[root]/src/geo.rs"],
-        expect![[r#"
-        src/geo.rs: src/geo.rs is a file, not a name; ask for what it declares: src/geo.rs:Circle, src/geo.rs:area, src/geo.rs:square; outline {"path":"src/geo.rs"} lists all of it
-        [root]/src/geo.rs: src/geo.rs is a file, not a name; ask for what it declares: src/geo.rs:Circle, src/geo.rs:area, src/geo.rs:square; outline {"path":"src/geo.rs"} lists all of it
-    "#]],
-    );
+    let said = r#"src/geo.rs is a file, not a name; ask for what it declares: src/geo.rs:Circle, src/geo.rs:area, src/geo.rs:square; outline {"path":"src/geo.rs"} lists all of it"#;
+    check(&geo(), "", &[("src/geo.rs", said), ("[root]/src/geo.rs", said)]);
 }
 
 #[test]
 fn a_path_is_whole_or_begins_where_it_is_typed() {
     let worktree = geo();
+    let square = "src/geo.rs:9-11 function square";
     check(
         &worktree,
         "",
-        &["[root]/src/geo.rs:9", "[root]/src/geo.rs:area", "./src/geo.rs:9"],
-        expect![[r#"
-        [root]/src/geo.rs:9: src/geo.rs:9-11 function square
-        [root]/src/geo.rs:area: src/geo.rs:5-7 function area
-        ./src/geo.rs:9: src/geo.rs:9-11 function square
-    "#]],
+        &[
+            ("[root]/src/geo.rs:9", square),
+            ("[root]/src/geo.rs:area", "src/geo.rs:5-7 function area"),
+            ("./src/geo.rs:9", square),
+            // The end of a path suffices if it is unique.
+            ("geo.rs:9", square),
+            ("other/geo.py:1", "src/other/geo.py:1-2 function area"),
+            ("/etc/geo.rs:1", "/etc/geo.rs does not exist or cannot be read; name a file of the project"),
+        ],
     );
-    check(
-        &worktree,
-        "src",
-        &["geo.rs:9", "./geo.rs:square", "../src/geo.rs:9", "src/geo.rs:9"],
-        expect![[r#"
-        geo.rs:9: src/geo.rs:9-11 function square
-        ./geo.rs:square: src/geo.rs:9-11 function square
-        ../src/geo.rs:9: src/geo.rs:9-11 function square
-        src/geo.rs:9: src/geo.rs:9-11 function square
-    "#]],
-    );
-    // The end of a path suffices if it is unique.
-    check(
-        &worktree,
-        "",
-        &["geo.rs:9", "other/geo.py:1", "/etc/geo.rs:1"],
-        expect![[r#"
-        geo.rs:9: src/geo.rs:9-11 function square
-        other/geo.py:1: src/other/geo.py:1-2 function area
-        /etc/geo.rs:1: /etc/geo.rs does not exist or cannot be read; name a file of the project
-    "#]],
-    );
+    let inside = ["geo.rs:9", "./geo.rs:square", "../src/geo.rs:9", "src/geo.rs:9"];
+    check(&worktree, "src", &inside.map(|name| (name, square)));
     worktree.write("lib/geo.rs", "pub fn area() {}\n").write("geo.rs", "\n\n\n\n\nfn round() {}\n");
-    check(
-        &worktree,
-        "",
-        &["geo.rs:6", "lib/geo.rs:1"],
-        expect![[r#"
-        geo.rs:6: geo.rs:6-6 function round
-        lib/geo.rs:1: lib/geo.rs:1-1 function area
-    "#]],
-    );
-    check(
-        &worktree,
-        "src",
-        &["geo.rs:6"],
-        expect![[r#"
-        geo.rs:6: src/geo.rs:5-7 function area
-    "#]],
-    );
+    let area = "lib/geo.rs:1-1 function area";
+    check(&worktree, "", &[("geo.rs:6", "geo.rs:6-6 function round"), ("lib/geo.rs:1", area)]);
+    check(&worktree, "src", &[("geo.rs:6", "src/geo.rs:5-7 function area")]);
     std::fs::remove_file(worktree.path().join("geo.rs")).unwrap();
-    check(
-        &worktree,
-        "",
-        &["geo.rs:6"],
-        expect![[r#"
-        geo.rs:6: geo.rs is ambiguous: lib/geo.rs, src/geo.rs; write more of the path
-    "#]],
-    );
+    let ambiguous = "geo.rs is ambiguous: lib/geo.rs, src/geo.rs; write more of the path";
+    check(&worktree, "", &[("geo.rs:6", ambiguous)]);
     // An agent uses paths from answers, which are relative to the root.
     let (outlined, _) = worktree.ask_in("src", "outline", json!({"path": "other"})).unwrap();
     assert_eq!(outlined["files"][0]["path"], "src/other/geo.py");

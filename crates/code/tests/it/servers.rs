@@ -4,30 +4,13 @@ use expect_test::expect;
 use serde_json::json;
 
 use crate::judged_project::{JudgedProject, sites};
-
-/// Returns the files of a project except those that the server needs for a build.
-fn files(judged: &JudgedProject) -> Vec<String> {
-    let mut open = vec![judged.path().to_owned()];
-    let mut files = Vec::new();
-    while let Some(folder) = open.pop() {
-        for entry in std::fs::read_dir(folder).unwrap() {
-            let path = entry.unwrap().path();
-            if path.is_dir() {
-                open.push(path)
-            } else {
-                files.push(path.strip_prefix(judged.path()).unwrap().display().to_string())
-            }
-        }
-    }
-    files.sort();
-    files
-}
+use crate::projects;
 
 /// Returns the text of the final answer, and asserts that the server writes nothing into the project.
-fn final_answer(judged: &JudgedProject, name: &str) -> String {
-    let before = files(judged);
+fn final_callers(judged: &JudgedProject, name: &str) -> String {
+    let before = judged.files();
     let (answer, text) = judged.until_final("find_callers", json!({"name": name}));
-    assert_eq!(files(judged), before, "nothing is written into a project");
+    assert_eq!(judged.files(), before, "nothing is written into a project");
     assert_eq!(answer["warning"], json!(null));
     format!("{}\n\n{text}", sites(&answer).join("\n"))
 }
@@ -58,36 +41,24 @@ fn version(judged: &JudgedProject) -> String {
     version
 }
 
-fn rust_crate(judged: &JudgedProject) {
-    judged
-        .write(
-            "src/lib.rs",
-            "pub mod geo;\npub mod other;\npub mod uses;\npub use geo::area as surface;\n",
-        )
-        .write(
-            "src/geo.rs",
-            "pub fn area(side: f64) -> f64 {\n    side * side\n}\n\npub fn perimeter(side: f64) -> f64 {\n    4.0 * side\n}\n",
-        )
-        .write("src/other.rs", "pub fn area() -> u8 {\n    1\n}\n")
-        .write(
-            "src/uses.rs",
-            "use crate::geo::{area, perimeter};\n\
-             use crate::other;\n\
-             pub fn run() -> f64 {\n    \
-                 let all: Vec<f64> = [1.0].into_iter().map(area).collect();\n    \
-                 assert_eq!(area(2.0), 4.0);\n    \
-                 let _ = other::area();\n    \
-                 all[0] + area(3.0) + perimeter(1.0) + crate::surface(4.0)\n\
-             }\n\
-             pub fn shadow(area: fn() -> u8) -> u8 {\n    \
-                 area()\n\
-             }\n",
-        );
-}
-
 pub(crate) fn rust_analyzer_confirms_and_refutes(judged: &JudgedProject) {
-    rust_crate(judged);
-    let answer = final_answer(judged, "src/geo.rs:area");
+    judged.write_files(
+        "--- src/lib.rs\npub mod geo;\npub mod other;\npub mod uses;\npub use geo::area as surface;\n\
+         --- src/geo.rs\n\
+         pub fn area(side: f64) -> f64 {\n    side * side\n}\n\npub fn perimeter(side: f64) -> f64 {\n    4.0 * side\n}\n\
+         --- src/other.rs\npub fn area() -> u8 {\n    1\n}\n\
+         --- src/uses.rs\nuse crate::geo::{area, perimeter};\n\
+         use crate::other;\n\
+         pub fn run() -> f64 {\n    \
+         let all: Vec<f64> = [1.0].into_iter().map(area).collect();\n    \
+         assert_eq!(area(2.0), 4.0);\n    \
+         let _ = other::area();\n    \
+         all[0] + area(3.0) + perimeter(1.0) + crate::surface(4.0)\n\
+         }\n\
+         pub fn shadow(area: fn() -> u8) -> u8 {\n    \
+         area()\n\
+         }\n",
+    );
     expect![[r#"
         src/uses.rs:4 value confirmed src/geo.rs:1
         src/uses.rs:5 call confirmed src/geo.rs:1
@@ -101,7 +72,7 @@ pub(crate) fn rust_analyzer_confirms_and_refutes(judged: &JudgedProject) {
           5  run  call  assert_eq!(area(2.0), 4.0);
           7  run  call  all[0] + area(3.0) + perimeter(1.0) + crate::surface(4.0)
           7  run  call as surface  all[0] + area(3.0) + perimeter(1.0) + crate::surface(4.0)"#]]
-    .assert_eq(&answer);
+    .assert_eq(&final_callers(judged, "src/geo.rs:area"));
     expect![[r#"
         8 callees, complete · checked by rust-analyzer
         defined: src/uses.rs:3 function run
@@ -124,22 +95,16 @@ pub(crate) fn rust_analyzer_confirms_and_refutes(judged: &JudgedProject) {
 
 #[test]
 fn ty_confirms_and_refutes() {
-    if !testkit::has_program("ty") {
-        return;
-    }
-    let judged = JudgedProject::new();
-    judged
-        .write("pyproject.toml", "[project]\nname = \"made\"\nversion = \"1\"\n")
-        .write("geo.py", "\u{feff}def area(side: float) -> float:\n    return side * side\n\ndef surface(side):\n    return area(side)\n")
-        .write("other.py", "def area() -> int:\n    return 1\n")
-        .write(
-            "uses.py",
-            "from geo import area, surface\nimport other\n\ndef run() -> float:\n    \
-             print(surface(1.0), list(map(area, [1.0])))\n    \
-             x = \"🦀\"; other.area(); return area(2.0)\n\n\
-             def shadow(area):\n    return area()\n",
-        );
-    let answer = final_answer(&judged, "geo.py:area");
+    let Some(judged) = projects::python() else { return };
+    judged.write_files(
+        "--- geo.py\n\
+         \u{feff}def area(side: float) -> float:\n    return side * side\n\ndef surface(side):\n    return area(side)\n\
+         --- other.py\ndef area() -> int:\n    return 1\n\
+         --- uses.py\nfrom geo import area, surface\nimport other\n\ndef run() -> float:\n    \
+         print(surface(1.0), list(map(area, [1.0])))\n    \
+         x = \"🦀\"; other.area(); return area(2.0)\n\n\
+         def shadow(area):\n    return area()\n",
+    );
     expect![[r#"
         geo.py:5 call confirmed geo.py:1
         uses.py:5 value confirmed geo.py:1
@@ -152,7 +117,7 @@ fn ty_confirms_and_refutes() {
         uses.py
           5  run  value  print(surface(1.0), list(map(area, [1.0])))
           6  run  call  x = "🦀"; other.area(); return area(2.0)"#]]
-    .assert_eq(&answer);
+    .assert_eq(&final_callers(&judged, "geo.py:area"));
     expect![[r#"
         7 callees, complete · checked by ty
         defined: uses.py:4 function run
@@ -166,14 +131,8 @@ fn ty_confirms_and_refutes() {
     .assert_eq(&final_callees(&judged, "uses.py:run"));
     judged.write("more.py", "import geo\ngeo.area(3)\n").write("uses.py", "from other import area\narea()\n");
     assert_eq!(judged.final_places("geo.py:area"), ["geo.py:5", "more.py:2"]);
-}
-
-#[test]
-fn what_a_server_read_itself_may_begin_with_a_byte_order_mark() {
-    if !testkit::has_program("ty") {
-        return;
-    }
-    let judged = JudgedProject::new();
+    // A file that the server reads itself may begin with a byte order mark too.
+    let Some(judged) = projects::python() else { return };
     judged
         .write("geo.py", "\u{feff}def area(side: float) -> float:\n    return side * side\n")
         .write("uses.py", "from geo import area\n\ndef run() -> float:\n    return area(2.0)\n");
@@ -186,23 +145,17 @@ fn what_a_server_read_itself_may_begin_with_a_byte_order_mark() {
 
 #[test]
 fn typescript_confirms_and_refutes() {
-    if !testkit::has_program("tsc") || !testkit::has_program("node") {
-        return;
-    }
-    let judged = JudgedProject::new();
-    judged
-        .write("tsconfig.json", "{\"compilerOptions\": {\"strict\": true}, \"include\": [\"src\"]}\n")
-        .write("src/geo.ts", "export function area(side: number): number {\n  return side * side;\n}\n")
-        .write("src/other.ts", "export function area(): number {\n  return 1;\n}\n")
-        .write("src/index.ts", "export { area as surface } from './geo';\n")
-        .write(
-            "src/uses.tsx",
-            "import { area } from './geo';\nimport * as other from './other';\nimport { surface } from './index';\n\
-             export function run(): number {\n  const all = [1, 2].map(area);\n  \
-             const crab = '🦀'; other.area(); return area(2) + surface(3) + all[0];\n}\n\
-             export function shadow(area: () => number): number {\n  return area();\n}\n",
-        );
-    let answer = final_answer(&judged, "src/geo.ts:area");
+    let Some(judged) = projects::typescript() else { return };
+    judged.write_files(
+        "--- src/geo.ts\nexport function area(side: number): number {\n  return side * side;\n}\n\
+         --- src/other.ts\nexport function area(): number {\n  return 1;\n}\n\
+         --- src/index.ts\nexport { area as surface } from './geo';\n\
+         --- src/uses.tsx\n\
+         import { area } from './geo';\nimport * as other from './other';\nimport { surface } from './index';\n\
+         export function run(): number {\n  const all = [1, 2].map(area);\n  \
+         const crab = '🦀'; other.area(); return area(2) + surface(3) + all[0];\n}\n\
+         export function shadow(area: () => number): number {\n  return area();\n}\n",
+    );
     expect![[r#"
         src/uses.tsx:5 value confirmed src/geo.ts:1
         src/uses.tsx:6 call confirmed src/geo.ts:1
@@ -214,7 +167,7 @@ fn typescript_confirms_and_refutes() {
           5  run  value  const all = [1, 2].map(area);
           6  run  call  const crab = '🦀'; other.area(); return area(2) + surface(3) + all[0];
           6  run  call as surface  const crab = '🦀'; other.area(); return area(2) + surface(3) + all[0];"#]]
-    .assert_eq(&answer);
+    .assert_eq(&final_callers(&judged, "src/geo.ts:area"));
     expect![[r#"
         4 callees, complete · checked by tsc
         defined: src/uses.tsx:4 function run
@@ -231,12 +184,8 @@ fn typescript_confirms_and_refutes() {
 
 #[test]
 fn gopls_confirms_and_refutes() {
-    if !testkit::has_program("gopls") || !testkit::has_program("go") {
-        return;
-    }
-    let judged = JudgedProject::new();
+    let Some(judged) = projects::go() else { return };
     judged
-        .write("go.mod", "module made\n\ngo 1.19\n")
         .write("geo/geo.go", "package geo\n\nfunc Area(side float64) float64 {\n\treturn side * side\n}\n\nfunc helper() float64 {\n\treturn Area(1)\n}\n")
         .write("geo/more.go", "package geo\n\nfunc More() float64 {\n\treturn helper()\n}\n")
         .write("other/other.go", "package other\n\nfunc Area() int {\n\treturn 1\n}\n")
@@ -245,7 +194,6 @@ fn gopls_confirms_and_refutes() {
             "package main\n\nimport (\n\t\"made/geo\"\n\t\"made/other\"\n)\n\nfunc apply(f func(float64) float64) float64 { return f(1) }\n\n\
              func main() {\n\t_ = \"🦀\"; other.Area()\n\tprintln(geo.Area(2), apply(geo.Area), geo.More())\n}\n",
         );
-    let answer = final_answer(&judged, "geo/geo.go:Area");
     expect![[r#"
         geo/geo.go:8 call confirmed geo/geo.go:3
         main.go:12 call confirmed geo/geo.go:3
@@ -258,7 +206,7 @@ fn gopls_confirms_and_refutes() {
         main.go
           12  main  call  println(geo.Area(2), apply(geo.Area), geo.More())
           12  main  value  println(geo.Area(2), apply(geo.Area), geo.More())"#]]
-    .assert_eq(&answer);
+    .assert_eq(&final_callers(&judged, "geo/geo.go:Area"));
     expect![[r#"
         6 callees, complete · checked by gopls
         defined: main.go:10 function main
@@ -280,23 +228,15 @@ fn gopls_confirms_and_refutes() {
 
 #[test]
 fn clangd_confirms_and_refutes() {
-    if !testkit::has_program("clangd") {
-        return;
-    }
-    let judged = JudgedProject::new();
-    let folder = judged.path().canonicalize().unwrap();
-    let entry = |file: &str| json!({"directory": folder, "file": file, "arguments": ["cc", "-c", file]});
-    judged
-        .write("compile_commands.json", json!([entry("geo.c"), entry("uses.c"), entry("other.c")]).to_string())
-        .write("geo.h", "double area(double side);\ndouble twice(double side);\n")
-        .write("geo.c", "#include \"geo.h\"\ndouble area(double side) { return side * side; }\ndouble twice(double side) { return 2 * area(side); }\n")
-        .write("other.c", "static int area(void) { return 1; }\nint other(void) { return area(); }\n")
-        .write(
-            "uses.c",
-            "#include \"geo.h\"\nstatic double apply(double (*f)(double)) { return f(1); }\n\
-             int main(void) {\n  const char *crab = \"🦀\"; return (int)(area(2) + apply(area) + twice(1));\n}\n",
-        );
-    let answer = final_answer(&judged, "geo.c:area");
+    let Some(judged) = projects::c(&["geo.c", "uses.c", "other.c"]) else { return };
+    judged.write_files(
+        "--- geo.h\ndouble area(double side);\ndouble twice(double side);\n\
+         --- geo.c\n\
+         #include \"geo.h\"\ndouble area(double side) { return side * side; }\ndouble twice(double side) { return 2 * area(side); }\n\
+         --- other.c\nstatic int area(void) { return 1; }\nint other(void) { return area(); }\n\
+         --- uses.c\n#include \"geo.h\"\nstatic double apply(double (*f)(double)) { return f(1); }\n\
+         int main(void) {\n  const char *crab = \"🦀\"; return (int)(area(2) + apply(area) + twice(1));\n}\n",
+    );
     expect![[r#"
         geo.c:3 call confirmed geo.c:2
         uses.c:4 call confirmed geo.c:2
@@ -309,7 +249,7 @@ fn clangd_confirms_and_refutes() {
         uses.c
           4  main  call  const char *crab = "🦀"; return (int)(area(2) + apply(area) + twice(1));
           4  main  value  const char *crab = "🦀"; return (int)(area(2) + apply(area) + twice(1));"#]]
-    .assert_eq(&answer);
+    .assert_eq(&final_callers(&judged, "geo.c:area"));
     expect![[r#"
         4 callees, complete · checked by clangd
         defined: uses.c:3 function main
@@ -324,18 +264,4 @@ fn clangd_confirms_and_refutes() {
     assert_eq!(judged.final_places("geo.c:area"), ["geo.c:3", "other.c:2"]);
     let version = version(&judged);
     assert!(version.starts_with(|c: char| c.is_ascii_digit()) && version.contains('.'), "{version}");
-}
-
-#[test]
-fn modules_of_commonjs_are_judged() {
-    let Some(judged) = crate::projects::typescript() else { return };
-    judged
-        .write(
-            "tsconfig.json",
-            "{\"compilerOptions\": {\"allowJs\": true, \"noEmit\": true, \"module\": \"commonjs\"}}\n",
-        )
-        .write("a.js", "function helper() { return 1; }\nmodule.exports = { helper };\n")
-        .write("b.js", "const { helper } = require('./a');\nhelper();\n");
-    let (answer, text) = judged.until_judged("find_callers", json!({"name": "helper"}));
-    assert_eq!(answer["head"]["servers"][0]["state"], "ready", "{text}");
 }

@@ -4,21 +4,8 @@ use code::{CodeSettings, Timing};
 use serde_json::{Value, json};
 
 use crate::judged_project::JudgedProject;
-use crate::misbehaving_server::{has_python, liar, timing};
-
-/// A C project with clangd, and a Go project with a server that needs much memory.
-fn project(judged: &JudgedProject) {
-    let folder = judged.path().canonicalize().unwrap();
-    let entry = |file: &str| json!({"directory": folder, "file": file, "arguments": ["cc", "-c", file]});
-    judged
-        .write("compile_commands.json", json!([entry("geo.c"), entry("uses.c")]).to_string())
-        .write("geo.h", "int area(int side);\n")
-        .write("geo.c", "#include \"geo.h\"\nint area(int side) { return side; }\n")
-        .write("uses.c", "#include \"geo.h\"\nint run(void) { return area(2); }\n")
-        .write("go.mod", "module made\n")
-        .write("geo.go", "package geo\n\nfunc square(side int) int { return side }\n")
-        .write("uses.go", "package geo\n\nfunc double() int { return square(2) }\n");
-}
+use crate::misbehaving_server::{go_project, liar, timing};
+use crate::projects;
 
 fn server(judged: &JudgedProject, name: &str) -> Value {
     let (status, _) = judged.ask("code_status", json!({})).unwrap();
@@ -36,7 +23,7 @@ fn has_preamble(judged: &JudgedProject) -> bool {
 
 #[test]
 fn a_killed_clangd_and_a_parked_one_leave_nothing() {
-    if !testkit::has_program("clangd") || !has_python() {
+    if !["clangd", "python3"].iter().all(|program| testkit::has_program(program)) {
         return;
     }
     let heavy = || [("gopls".to_owned(), liar("heavy", 200.0))].into();
@@ -44,7 +31,12 @@ fn a_killed_clangd_and_a_parked_one_leave_nothing() {
     // A killed server is not restarted.
     let timing = Timing { restarts: Vec::new(), measured_every: timing().measured_every, ..Timing::default() };
     let mut judged = JudgedProject::with(settings(None), timing);
-    project(&judged);
+    go_project(&judged);
+    projects::write_compile_commands(&judged, &["geo.c", "uses.c"]);
+    judged
+        .write("geo.h", "int area(int side);\n")
+        .write("geo.c", "#include \"geo.h\"\nint area(int side) { return side; }\n")
+        .write("uses.c", "#include \"geo.h\"\nint run(void) { return area(2); }\n");
     let area = || json!({"name": "geo.c:area"});
     judged.until_final("find_callers", area());
     until("its preambles lie in its own directory", || has_preamble(&judged));

@@ -1,32 +1,21 @@
 //! Files that a compiler reads but the search does not: an answer is not final if they may contain a result.
 
-use std::time::{Duration, Instant};
+use serde_json::json;
 
-use serde_json::{Value, json};
-
-use crate::judged_project::JudgedProject;
-use crate::misbehaving_server::{has_python, lying};
-use crate::worktree::Worktree;
-
-fn reasons(answer: &Value) -> Vec<String> {
-    let all = answer["head"]["reasons"].as_array().unwrap().iter();
-    all.filter(|reason| reason["code"] == "not_searched").map(|one| one["text"].as_str().unwrap().to_owned()).collect()
-}
-
-fn rust() -> Worktree {
-    let worktree = Worktree::new();
-    worktree.write("src/lib.rs", "pub fn area() {}\n").write("py.py", "def alone(): pass\n");
-    worktree
-}
+use crate::judged_project::{JudgedProject, until};
+use crate::misbehaving_server::lying_python;
+use crate::worktree::{Worktree, reasons};
 
 fn reasons_for(worktree: &Worktree, name: &str) -> Vec<String> {
-    reasons(&worktree.result("find_callers", json!({"name": name})))
+    reasons(&worktree.result("find_callers", json!({"name": name})), "not_searched")
 }
 
 #[test]
 fn a_file_that_git_ignores_and_a_link_are_named() {
-    let worktree = rust();
+    let worktree = Worktree::new();
     worktree
+        .write("src/lib.rs", "pub fn area() {}\n")
+        .write("py.py", "def alone(): pass\n")
         .write(".gitignore", "gen.rs\n")
         .write("src/gen.rs", "fn q() { crate::area(); }\n")
         .write("outside.txt", "fn l() { crate::area(); }\n");
@@ -67,14 +56,11 @@ fn assembly_is_named() {
 
 #[test]
 fn what_only_cgo_and_dialects_use_is_named() {
-    let worktree = Worktree::new();
-    worktree
-        .write("geo.c", "int area(void) { return 1; }\nint free_one(void) { return 2; }\n")
-        .write(
-            "main.go",
-            "package main\n\nimport \"C\"\n\nfunc main() { C.area(); free_one() }\n\nfunc free_one() {}\n",
-        )
-        .write("parser.y", "rule: A { free_one(); }\n");
+    let worktree = Worktree::from_files(&[
+        ("geo.c", "int area(void) { return 1; }\nint free_one(void) { return 2; }\n"),
+        ("main.go", "package main\n\nimport \"C\"\n\nfunc main() { C.area(); free_one() }\n\nfunc free_one() {}\n"),
+        ("parser.y", "rule: A { free_one(); }\n"),
+    ]);
     let cgo = "main.go: uses the name by cgo (`C.name`), which clangd does not read";
     assert_eq!(reasons_for(&worktree, "area"), [cgo]);
     let other = "parser.y: mentions the name and is not searched, because no language server reads files of its kind";
@@ -110,15 +96,11 @@ fn files_of_other_kinds_that_name_it_are_named() {
 
 #[test]
 fn no_answer_of_a_ready_judge_is_final_with_an_ignored_file() {
-    if !has_python() {
-        return;
-    }
-    let judged = lying("ty", "honest", 0.0);
-    crate::misbehaving_server::project(&judged);
+    let Some(judged) = lying_python("honest", 0.0) else { return };
     judged.until_final("find_callers", json!({"name": "geo.py:area"}));
     judged.write(".gitignore", "made.py\n").write("made.py", "from geo import area\narea(1)\n");
     let (answer, _) = judged.ask("find_callers", json!({"name": "geo.py:area", "wait_ms": 10_000})).unwrap();
-    assert!(answer["head"]["complete"] == false && reasons(&answer).len() == 1, "{:#}", answer["head"]);
+    assert!(answer["head"]["complete"] == false && reasons(&answer, "not_searched").len() == 1, "{:#}", answer["head"]);
 }
 
 #[test]
@@ -129,13 +111,8 @@ fn a_workspace_that_was_not_loaded_is_said() {
     let judged = JudgedProject::new();
     judged.write("Cargo.toml", "[package]\nname = \"made\"\nxx[\n").write("src/lib.rs", "pub fn area() {}\n");
     judged.write("src/uses.rs", "pub fn run() { crate::area(); }\n");
-    let until = Instant::now() + testkit::patience().max(Duration::from_secs(120));
-    loop {
-        let (answer, text) = judged.ask("find_callers", json!({"name": "area", "wait_ms": 5_000})).unwrap();
-        assert_eq!(answer["head"]["complete"], false, "{text}");
-        if text.contains("rust-analyzer says: ") {
-            return;
-        }
-        assert!(Instant::now() < until, "{text}");
-    }
+    until(|| {
+        let (_, text) = judged.stays_open("find_callers", "area");
+        if text.contains("rust-analyzer says: ") { Ok(()) } else { Err(text) }
+    });
 }

@@ -8,13 +8,17 @@ use code::settings::ServerSettings;
 use serde_json::json;
 
 use crate::judged_project::{JudgedProject, sites};
-use crate::misbehaving_server::{has_python, liar, lying, project};
+use crate::misbehaving_server::{liar, lying_python, project};
 
-/// Starts another daemon in which the server never answers.
-fn with_one_that_is_mute(judged: &mut JudgedProject) {
-    let mute = ServerSettings { command: Some(["sleep", "3600"].map(str::to_owned).to_vec()), enabled: None };
-    let servers = BTreeMap::from([("ty".to_owned(), mute)]);
+/// Starts another daemon with these settings of the server.
+fn begin_again(judged: &mut JudgedProject, ty: ServerSettings) {
+    let servers = BTreeMap::from([("ty".to_owned(), ty)]);
     judged.begin_again(CodeSettings { servers, ..CodeSettings::default() });
+}
+
+/// Returns the settings of a server that never answers.
+fn mute() -> ServerSettings {
+    ServerSettings { command: Some(["sleep", "3600"].map(str::to_owned).to_vec()), enabled: None }
 }
 
 /// Returns the verdicts without a server, and the head line up to the colon.
@@ -29,14 +33,10 @@ fn now(judged: &JudgedProject, name: &str) -> (Vec<String>, String) {
 
 #[test]
 fn what_was_confirmed_is_known_in_the_next_life() {
-    if !has_python() {
-        return;
-    }
-    let mut judged = lying("ty", "honest", 0.0);
-    project(&judged);
+    let Some(mut judged) = lying_python("honest", 0.0) else { return };
     let (answer, _) = judged.until_final("find_callers", json!({"name": "geo.py:area"}));
     assert_eq!(answer["head"]["earlier"], 0);
-    with_one_that_is_mute(&mut judged);
+    begin_again(&mut judged, mute());
     let earlier =
         ["passed.py:2 value earlier geo.py:1", "uses.py:5 call earlier geo.py:1", "uses.py:7 call earlier geo.py:1"];
     let (found, head) = now(&judged, "geo.py:area");
@@ -59,15 +59,9 @@ fn what_was_confirmed_is_known_in_the_next_life() {
 
 #[test]
 fn without_a_server_it_is_known_too() {
-    if !has_python() {
-        return;
-    }
-    let mut judged = lying("ty", "honest", 0.0);
-    project(&judged);
+    let Some(mut judged) = lying_python("honest", 0.0) else { return };
     judged.until_final("find_uses", json!({"name": "geo.py:area"}));
-    let off = ServerSettings { command: None, enabled: Some(false) };
-    let servers = BTreeMap::from([("ty".to_owned(), off)]);
-    judged.begin_again(CodeSettings { servers, ..CodeSettings::default() });
+    begin_again(&mut judged, ServerSettings { command: None, enabled: Some(false) });
     let (found, head) = now(&judged, "geo.py:area");
     assert_eq!(found.iter().filter(|site| site.contains("earlier")).count(), 3, "{found:?}");
     assert!(
@@ -75,25 +69,20 @@ fn without_a_server_it_is_known_too() {
         "{head}"
     );
     // Verified again, they are confirmed, and no earlier verdict remains.
-    let servers = BTreeMap::from([("ty".to_owned(), liar("honest", 0.0))]);
-    judged.begin_again(CodeSettings { servers, ..CodeSettings::default() });
+    begin_again(&mut judged, liar("honest", 0.0));
     let (answer, _) = judged.until_final("find_callers", json!({"name": "geo.py:area"}));
     assert_eq!((&answer["head"]["earlier"], &answer["head"]["verified"]), (&json!(0), &json!(3)));
 }
 
 #[test]
 fn what_a_definition_calls_is_known_too() {
-    if !has_python() {
-        return;
-    }
-    let mut judged = lying("ty", "honest", 0.0);
-    project(&judged);
+    let Some(mut judged) = lying_python("honest", 0.0) else { return };
     let (_, text) = judged.until_final("find_callees", json!({"name": "run"}));
     let callees = |text: &str| text.lines().skip(2).map(str::trim).map(str::to_owned).collect::<Vec<_>>();
     let wanted =
         ["area  function geo.py:1  at 5, 7", "area  function other.py:1  at 6", "surface  function geo.py:4  at 7"];
     assert_eq!(callees(&text), wanted);
-    with_one_that_is_mute(&mut judged);
+    begin_again(&mut judged, mute());
     let (answer, text) = judged.ask("find_callees", json!({"name": "run", "wait_ms": 0})).unwrap();
     assert_eq!((&answer["head"]["complete"], &answer["head"]["earlier"]), (&json!(false), &json!(4)), "{text}");
     assert!(text.starts_with("3 callees; 4 verified earlier and unchanged since · ty "), "{text}");

@@ -15,11 +15,25 @@ pub(crate) fn every_class() -> Vec<&'static str> {
     code::Class::ALL.iter().map(|class| class.word()).collect()
 }
 
+/// Returns the texts of an answer's reasons with this code.
+pub(crate) fn reasons(answer: &Value, code: &str) -> Vec<String> {
+    let all = answer["head"]["reasons"].as_array().unwrap().iter();
+    all.filter(|reason| reason["code"] == code).map(|one| one["text"].as_str().unwrap().to_owned()).collect()
+}
+
 pub(crate) struct Worktree(tempfile::TempDir);
 
 impl Worktree {
     pub(crate) fn new() -> Worktree {
         Worktree(tempfile::tempdir().unwrap())
+    }
+
+    pub(crate) fn from_files(files: &[(&str, &str)]) -> Worktree {
+        let worktree = Worktree::new();
+        for (path, text) in files {
+            worktree.write(path, text);
+        }
+        worktree
     }
 
     /// A worktree inside a folder.
@@ -36,6 +50,38 @@ impl Worktree {
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
         std::fs::write(path, text).unwrap();
         self
+    }
+
+    /// Writes files from one text, in which each begins with a line `--- PATH`.
+    pub(crate) fn write_files(&self, text: &str) -> &Worktree {
+        let mut files: Vec<(&str, String)> = Vec::new();
+        for line in text.split_inclusive('\n') {
+            match line.strip_prefix("--- ") {
+                Some(path) => files.push((path.trim_end(), String::new())),
+                None => files.last_mut().unwrap().1.push_str(line),
+            }
+        }
+        for (path, text) in files {
+            self.write(path, text);
+        }
+        self
+    }
+
+    /// Returns the paths of all files, sorted.
+    pub(crate) fn files(&self) -> Vec<String> {
+        let mut open = vec![self.path().to_owned()];
+        let mut files = Vec::new();
+        while let Some(folder) = open.pop() {
+            for path in std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()) {
+                if path.is_dir() {
+                    open.push(path)
+                } else {
+                    files.push(path.strip_prefix(self.path()).unwrap().display().to_string())
+                }
+            }
+        }
+        files.sort();
+        files
     }
 
     /// Calls a tool of a list. Returns its structured result and text; `Err` with its error.

@@ -4,11 +4,10 @@ use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::{Duration, Instant};
 
 use ::hooks::context::{Memory, Moment, Piece};
 use ::hooks::service::{AgentContext, AgentEvent, HostFuture};
-use ::mail::callers::{Callers, CallersOptions, unavailable_error};
+use ::mail::callers::{Callers, CallersOptions, DashboardRows, unavailable_error};
 use ::mail::control::{self, PlaceView};
 use ::mail::hints::HookEvent;
 use ::mail::home::Home;
@@ -18,12 +17,10 @@ pub use ::mail::opening::home;
 use ::mail::{AgentName, IsHere, MailSettings, SessionId, opening};
 use mcp::server::Server;
 use mcp::tool::{Context, Declaration};
-use parking_lot::Mutex;
 use project::config::Section;
-use project::dashboard::{Minute, Rooms};
-use project::journal::Entry;
+use project::dashboard::Minute;
 use project::{Caller, Config, Project};
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::{
     Annotation, BoxFuture, Capabilities, Finding, Health, HttpAgent, HttpIdentity, Part, PartStatus, Run, Setup,
@@ -60,12 +57,7 @@ impl Part for MailPart {
         let (callers, home) = opening::callers(setup.project, setup.config, journal, is_here);
         let (root, identities) = (setup.project.root().to_owned(), setup.project.state_dir().join("identities"));
         let [pending, named] = [(); 2].map(|()| callers.clone());
-        let mail_rows = Arc::new(MailRows {
-            callers: callers.clone(),
-            identities: identities.clone(),
-            changes,
-            read: Mutex::default(),
-        });
+        let rows = Arc::new(DashboardRows::new(callers.clone(), identities.clone(), changes));
         let methods = {
             let (callers, home, connections) = (callers.clone(), home.clone(), setup.connections.cloned());
             move |server, surface| match surface {
@@ -85,8 +77,8 @@ impl Part for MailPart {
             agent_context: Some(Arc::new(PendingMail { callers: callers.clone(), identities })),
             http_identity: Some(Arc::new(TokenHolders(callers.clone()))),
             methods: Some(Box::new(methods)),
-            rows: Some(Box::new(move |stores| Box::pin(mail_rows.clone().read(stores)))),
-            event_text: Some(Box::new(event_text)),
+            rows: Some(Box::new(move |stores| Box::pin(rows.clone().read(stores == Stores::Opened)))),
+            event_text: Some(Box::new(::mail::journal::describe)),
             waiting_tools: vec![(::mail::tools::WAITING, Minute::WaitingForMail)],
             ..Capabilities::default()
         });
@@ -163,66 +155,6 @@ impl Part for MailPart {
     fn section() -> Option<Section> {
         Some(Section::for_settings::<MailSettings>())
     }
-}
-
-/// The rows of mail and of registered agents, read again after a change by this daemon, and regularly for other changes.
-struct MailRows {
-    callers: Arc<Callers>,
-    /// The directory of the agents' names, which is created with the first one.
-    identities: PathBuf,
-    /// Counts the changes by this daemon.
-    changes: Arc<AtomicU64>,
-    /// The last rows, with the count and the time at which they were read.
-    read: Mutex<Option<(u64, Instant, Rooms)>>,
-}
-
-impl MailRows {
-    /// The age up to which rows are used if nothing changed here.
-    const FRESH: Duration = Duration::from_secs(2);
-
-    async fn read(self: Arc<Self>, stores: Stores) -> Rooms {
-        let mail = match self.callers.opened().await {
-            None if stores == Stores::Opened && self.identities.exists() => self.callers.mail().await.ok(),
-            opened => opened,
-        };
-        let Some(mail) = mail else { return Rooms::default() };
-        let count = self.changes.load(Ordering::Relaxed);
-        if let Some((_, _, rooms)) =
-            self.read.lock().as_ref().filter(|(of, at, _)| *of == count && at.elapsed() < Self::FRESH)
-        {
-            return rooms.clone();
-        }
-        match mail.rows().await {
-            Ok((agents, mail)) => {
-                let rooms = Rooms { agents, mail, ..Rooms::default() };
-                *self.read.lock() = Some((count, Instant::now(), rooms.clone()));
-                rooms
-            }
-            // The last known rows, while the store is unavailable.
-            Err(_) => self.read.lock().as_ref().map(|(.., rooms)| rooms.clone()).unwrap_or_default(),
-        }
-    }
-}
-
-/// Describes a notable entry of mail in the journal.
-fn event_text(entry: &Entry) -> Option<String> {
-    let field = |name: &str| entry.fields.get(name).and_then(Value::as_str).unwrap_or_default();
-    Some(match entry.record.as_str() {
-        "mail_stored" => format!(
-            "{} wrote a message to {}",
-            field("from"),
-            recipients(entry.fields.get("recipients").and_then(Value::as_u64).unwrap_or_default())
-        ),
-        "mail_dead" => format!("a message to {} was never confirmed", field("agent")),
-        "mail_agent_registered" => format!("{} registered", field("agent")),
-        "mail_agent_renamed" => format!("{} is now {}", field("from"), field("to")),
-        "mail_thread_slowed" => "a conversation is slowed: two agents answer each other too fast".to_owned(),
-        _ => return None,
-    })
-}
-
-fn recipients(count: u64) -> String {
-    format!("{count} {}", if count == 1 { "recipient" } else { "recipients" })
 }
 
 /// Adds hints of waiting mail to results.

@@ -5,25 +5,19 @@
 
 mod ask;
 mod capabilities;
-mod choice;
 mod code;
 mod cure;
 mod explore;
 mod hooks;
-mod live;
 pub mod mail;
-mod more_tools;
 mod nodes;
 mod repl;
-mod servers;
 mod work;
 
 use std::cell::RefCell;
-use std::collections::BTreeSet;
 use std::pin::Pin;
 use std::sync::{Arc, Weak};
 
-use mcp::tool::{AnyTool, Declaration};
 use project::config::Section;
 use project::{Config, Project};
 use serde_json::{Map, Value};
@@ -31,19 +25,15 @@ use serde_json::{Map, Value};
 pub(crate) use self::capabilities::{
     Annotation, Capabilities, HttpAgent, HttpIdentity, Live, LiveTools, OpenPart, OpenParts, Run, Stores, Surface,
 };
-use self::choice::Catalog;
-pub use self::choice::ChoiceError;
-pub(crate) use self::choice::Toolset;
-pub(crate) use self::choice::suggestion;
-pub(crate) use self::servers::Parts;
 pub use self::work::facts;
 use crate::connections::Connections;
 pub use crate::health::{Finding, Health, Trial, Verdict};
 use crate::journal::Journal;
 use crate::secrets::Seal;
+use crate::toolsets::Toolset;
 
 /// The parts, in the order in which they are listed.
-const PARTS: &[Entry] = &[
+pub(crate) const PARTS: &[Entry] = &[
     Entry::for_part::<repl::ReplPart>(),
     Entry::for_part::<mail::MailPart>(),
     Entry::for_part::<ask::AskPart>(),
@@ -132,7 +122,7 @@ pub(crate) struct Setup<'a> {
     pub others: &'a Weak<OpenParts>,
     /// The project's key; `None` if it cannot be stored.
     pub seal: Option<&'a Seal>,
-    capabilities: RefCell<Capabilities>,
+    pub capabilities: RefCell<Capabilities>,
 }
 
 impl Setup<'_> {
@@ -164,12 +154,12 @@ impl PartStatus {
 }
 
 /// The constructors and static declarations of a part.
-struct Entry {
-    section: fn() -> Option<Section>,
-    open: fn(&Setup<'_>) -> Box<dyn Part>,
-    declared: fn() -> Box<dyn Part>,
+pub(crate) struct Entry {
+    pub section: fn() -> Option<Section>,
+    pub open: fn(&Setup<'_>) -> Box<dyn Part>,
+    pub declared: fn() -> Box<dyn Part>,
     health: fn(&Project, &Config) -> Option<Health>,
-    clean_up_former_life: fn(&Project) -> BoxFuture<'static>,
+    pub clean_up_former_life: fn(&Project) -> BoxFuture<'static>,
 }
 
 impl Entry {
@@ -182,45 +172,6 @@ impl Entry {
             clean_up_former_life: P::clean_up_former_life,
         }
     }
-}
-
-/// Returns the tool declarations of a choice. Starts, reads and writes nothing. `enabled` are the toolsets for a choice
-/// that names none.
-pub fn declared(
-    toolsets: &[String],
-    profile: Option<&str>,
-    enabled: Vec<String>,
-) -> Result<Vec<Declaration>, ChoiceError> {
-    let registry = declared_catalog(Some(enabled))?.choose(toolsets, profile)?.registry;
-    Ok(registry.list().iter().map(|tool: &Arc<dyn AnyTool>| tool.declaration().clone()).collect())
-}
-
-/// Returns the names of all tools that do not come from files: those of every toolset and profile.
-pub fn tool_names() -> BTreeSet<String> {
-    declared_catalog(None).map(|catalog| catalog.tool_names()).unwrap_or_default()
-}
-
-fn declared_catalog(enabled: Option<Vec<String>>) -> Result<Catalog, ChoiceError> {
-    let parts: Vec<Box<dyn Part>> = PARTS.iter().map(|entry| (entry.declared)()).collect();
-    Catalog::from_parts(parts.iter().map(|part| &**part), None, enabled)
-}
-
-/// Returns the toolsets of a connection that requests none: the configured ones, otherwise the defaults.
-pub fn enabled(config: &Config) -> Vec<String> {
-    let default = || {
-        let toolsets = PARTS.iter().map(|entry| (entry.declared)().toolset()).filter(Toolset::has_tools);
-        toolsets.filter(|toolset| toolset.is_default).map(|toolset| toolset.name.to_owned()).collect()
-    };
-    config.toolsets.clone().unwrap_or_else(default)
-}
-
-/// Returns settings that cannot take effect: unknown toolsets, and the faults of each part. A pending grant is not a fault.
-pub fn faults(config: &Config) -> Vec<String> {
-    let toolsets = PARTS.iter().map(|entry| (entry.declared)().toolset()).filter(Toolset::has_tools);
-    let names: Vec<&str> = toolsets.map(|toolset| toolset.name).collect();
-    let toolset =
-        choice::unknown(config.toolsets.as_deref().unwrap_or_default(), &names).map(|problem| problem.to_string());
-    toolset.into_iter().chain(sections().into_iter().flat_map(|section| (section.faults)(config))).collect()
 }
 
 /// Returns a sentence for each environment variable that the settings need and this process lacks.

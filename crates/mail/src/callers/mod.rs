@@ -5,6 +5,7 @@
 //! that process is unknown, so an agent's token identifies the caller and its worktree ([`crate::tokens`]). Start with
 //! [`Callers::enter`].
 
+mod dashboard_rows;
 mod hints;
 mod hook_mail;
 mod in_flight;
@@ -27,6 +28,7 @@ use mcp::tool::{Context, ToolError};
 use project::{Caller, Identification, Role as CallerRole};
 use tokio::sync::{Mutex as AsyncMutex, watch};
 
+pub use self::dashboard_rows::DashboardRows;
 use self::hints::Hints;
 pub use self::hook_mail::InHand;
 use self::hook_mail::Quiet;

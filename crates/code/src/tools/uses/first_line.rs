@@ -2,12 +2,13 @@
 
 use std::collections::BTreeMap;
 
+use syntax::{Class, SCRIPTS, family};
+
 use super::Uses;
 use super::receivers::Group;
 use crate::completeness::{Head, counted, grouped};
 use crate::definition::Definition;
 use crate::judgement::{Code, Verdict};
-use crate::syntax::{Class, SCRIPTS, family};
 use crate::tools::JudgedAnswer;
 
 /// The maximum number of groups in the first line.
@@ -20,7 +21,7 @@ pub(in crate::tools) fn sentence(answered: &JudgedAnswer, uses: &Uses, one: &str
     let said = match (head.is_complete, head.confirmed + head.earlier, head.undecided) {
         (true, ..) => complete(answered, uses, one, &within),
         (false, 0, 0) if uses.verified.is_empty() => {
-            format!("No {one}s{within} found; not proven complete: {}", reasons_with_advice(head))
+            format!("No {one}s{within} found; not proven complete: {}", head.reasons_with_advice())
         }
         (false, 0, open) if open > 0 && !is_checked(head) => unchecked(uses, "", &within),
         (false, 0, open) if open > 0 => match answered.explain_undeclared() {
@@ -64,7 +65,7 @@ fn incomplete(answered: &JudgedAnswer, uses: &Uses, one: &str, within: &str) -> 
             format!("{found}{within}, {} of them verified earlier and unchanged since", grouped(head.earlier))
         };
         return match head.undecided {
-            0 => format!("{found}; not checked again: {}", reasons_with_advice(head)),
+            0 => format!("{found}; not checked again: {}", head.reasons_with_advice()),
             _ if is_checked(head) => format!("{found}. {}", unverified(answered, uses, " more")),
             _ => format!("{found}. {}", unchecked(uses, " more", "")),
         };
@@ -74,7 +75,7 @@ fn incomplete(answered: &JudgedAnswer, uses: &Uses, one: &str, within: &str) -> 
         return format!("{found}{within}{classes}. {}", unverified(answered, uses, " more"));
     }
     let named = head.checked_by().map_or_else(String::new, |names| format!(" found by {names}; not proven complete"));
-    format!("{found}{within}{named} · {}", reasons_with_advice(head))
+    format!("{found}{within}{named} · {}", head.reasons_with_advice())
 }
 
 /// True if a server answered about the unverified places.
@@ -87,9 +88,9 @@ fn unchecked(uses: &Uses, more: &str, within: &str) -> String {
     let head = &uses.head;
     let count = of_classes(&uses.open, more);
     if head.ask_again {
-        format!("{count} by name{within}, not checked yet: {}, or use these", reasons_with_advice(head))
+        format!("{count} by name{within}, not checked yet: {}, or use these", head.reasons_with_advice())
     } else {
-        format!("{count} by name{within}, unchecked: {}", reasons_with_advice(head))
+        format!("{count} by name{within}, unchecked: {}", head.reasons_with_advice())
     }
 }
 
@@ -152,38 +153,21 @@ fn reasons(head: &Head) -> Option<String> {
     (!texts.is_empty()).then(|| format!("{}{again}", texts.join("; ")))
 }
 
-/// Returns all reasons, and the advice to retry if it may help.
-pub(in crate::tools) fn reasons_with_advice(head: &Head) -> String {
-    let again = if head.ask_again { ". Ask again" } else { "" };
-    format!("{}{again}", head.incomplete_reasons())
-}
-
 /// Formats the classes: `: 7 calls, 1 passed as a value`; empty if all callers are calls.
 fn by_class(counts: &BTreeMap<Class, usize>, one: &str) -> String {
-    match counts.keys().collect::<Vec<_>>()[..] {
-        [] => String::new(),
-        [Class::Call] if one == "caller" => String::new(),
-        _ => format!(": {}", classes(counts)),
+    if counts.is_empty() || one == "caller" && counts.keys().all(|class| *class == Class::Call) {
+        return String::new();
     }
-}
-
-/// Formats counts by class: `7 calls, 1 passed as a value`.
-pub(in crate::tools) fn classes(counts: &BTreeMap<Class, usize>) -> String {
     let one = |(class, count): (&Class, &usize)| match class {
-        Class::Call => counted(*count, "call"),
         Class::Value => format!("{} passed as a value", grouped(*count)),
-        Class::Import => counted(*count, "import"),
-        Class::Export => counted(*count, "export"),
-        Class::Signature => counted(*count, "declaration"),
         Class::Type => format!("{} as a type", grouped(*count)),
-        Class::Pattern => counted(*count, "pattern"),
+        Class::Signature => counted(*count, "declaration"),
         Class::Construct => counted(*count, "construction"),
-        Class::Binding => counted(*count, "binding"),
         Class::FieldRead => counted(*count, "read"),
         Class::FieldWrite => counted(*count, "write"),
-        Class::Mention => counted(*count, "mention"),
+        class => counted(*count, class.word()),
     };
-    counts.iter().map(one).collect::<Vec<_>>().join(", ")
+    format!(": {}", counts.iter().map(one).collect::<Vec<_>>().join(", "))
 }
 
 /// Formats `381 more calls`, or "places" for several classes.

@@ -8,15 +8,15 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use schemars::JsonSchema;
 use serde::Serialize;
+use syntax::{Class, Kind, Language};
 
 use self::receivers::{call, groups, has_receiver, is_call, with_places};
-use super::{JudgedAnswer, defined, display_path};
-use crate::answer::{Candidates, LineOptions, Site};
+use super::{DefinitionOut, JudgedAnswer, MOST_DEFINITIONS, defined, display_path};
+use crate::answer::{Candidates, Site};
 use crate::completeness::Head;
 use crate::definition::Definition;
 use crate::judgement::{Code, Unnamed, Verdict};
-use crate::syntax::{Class, Kind, Language};
-pub(super) use first_line::{reasons_with_advice, sentence};
+use first_line::sentence;
 use lines::{lines, rest_line};
 pub(super) use receivers::Group;
 
@@ -70,70 +70,58 @@ pub(super) struct Use {
     pub alias: Option<String>,
 }
 
-/// The selection of uses to list.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Listing<'a> {
-    pub wanted: &'a [Class],
-    /// The maximum number of places.
-    pub most: usize,
-    /// Includes places that mean another definition.
-    pub with_other: bool,
-    /// True if each place is listed with its context.
-    pub has_context: bool,
-}
-
+/// The uses in a result. The fields that are skipped are for its text.
+#[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct Uses {
     pub head: Head,
-    pub files: Vec<FileUses>,
-    /// Unverified places by receiver, if there are too many to list each.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub definitions: Vec<DefinitionOut>,
+    /// Unverified places by receiver, if there are many.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unverified: Vec<Group>,
-    /// All groups of unverified places.
-    pub groups: Vec<Group>,
+    /// The number of requested places, listed or not.
     pub total: usize,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub truncated: bool,
+    #[serde(skip)]
+    pub files: Vec<FileUses>,
+    /// All groups of unverified places.
+    #[serde(skip)]
+    pub groups: Vec<Group>,
     /// The number of places for each class, requested or not, without those that mean another definition.
+    #[serde(skip)]
     pub counts: BTreeMap<Class, usize>,
     /// The number of requested places that are verified now, were verified earlier, or are in comments and strings.
+    #[serde(skip)]
     pub verified: BTreeMap<Class, usize>,
     /// The number of unverified places for each requested class.
+    #[serde(skip)]
     pub open: BTreeMap<Class, usize>,
     /// True if every unverified place whose receiver has an unknown type does have a receiver.
+    #[serde(skip)]
     pub have_receivers: bool,
     /// The number of omitted places for each file.
+    #[serde(skip)]
     pub rest: BTreeMap<String, usize>,
     /// The number of places with the name in other languages.
+    #[serde(skip)]
     pub elsewhere: usize,
     /// The file or folder that was searched, if it is not the whole worktree.
+    #[serde(skip)]
     pub below: Option<String>,
+    #[serde(skip)]
+    pub text: Vec<String>,
 }
 
 /// Up to this many unverified places are listed one by one among verified ones.
 const FEW: usize = 10;
 
-impl<'a> Listing<'a> {
-    pub(super) fn new(wanted: &'a [Class], shown: LineOptions, with_other: bool) -> Listing<'a> {
-        Listing { wanted, most: shown.most, with_other, has_context: shown.context_lines > 0 }
-    }
-}
-
 impl Uses {
-    /// Also returns the lines of the answer. `tool` is called with `name` for more, and lists places called `noun`.
-    pub(super) fn with_text(
-        answered: &JudgedAnswer,
-        listed: Listing<'_>,
-        (tool, noun, name): (&str, &str, &str),
-    ) -> (Uses, Vec<String>) {
-        let uses = Uses::new(answered, listed);
-        let mut text = vec![sentence(answered, &uses, noun)];
-        text.extend(defined(&answered.found));
-        text.extend(lines(&uses));
-        text.extend(rest_line(tool, name, &uses));
-        (uses, text)
-    }
-
-    pub(super) fn new(answered: &JudgedAnswer, listed: Listing<'_>) -> Uses {
-        let JudgedAnswer { scope, found, judged, since, .. } = answered;
-        let Listing { wanted, most, with_other, has_context } = listed;
+    /// Selects the uses of the requested classes, and those that mean another definition if `with_other`. `tool` is called
+    /// with `name` for more, and lists places called `noun`.
+    pub(super) fn new(answered: &JudgedAnswer, with_other: bool, (tool, noun, name): (&str, &str, &str)) -> Uses {
+        let JudgedAnswer { scope, found, judged, classes: wanted, shown, since, .. } = answered;
+        let most = shown.most;
         let of_class = || found.sites.iter().filter(|site| wanted.contains(&site.class));
         let is_open = |site: &&Site| matches!(site.verdict, Verdict::Undecided(_));
         let is_other = |site: &&Site| site.verdict == Verdict::Refuted;
@@ -146,7 +134,7 @@ impl Uses {
             *since,
         );
         let is_checked = head.confirmed + head.earlier > 0 || head.open.keys().any(|code| code.is_judged());
-        let is_grouped = is_checked && head.undecided > FEW && !has_context;
+        let is_grouped = is_checked && head.undecided > FEW && shown.context_lines == 0;
         let total = all.len();
         if is_grouped {
             all.retain(|site| !is_open(site));
@@ -166,10 +154,11 @@ impl Uses {
         };
         let is_wanted = |site: &&Site| wanted.contains(&site.class);
         let lacks_type = |site: &&Site| site.verdict == Verdict::Undecided(Code::Dynamic);
-        Uses {
+        let uses = Uses {
+            definitions: found.definitions.iter().take(MOST_DEFINITIONS).map(DefinitionOut::new).collect(),
             files: files(found, &all[..all.len().min(most)]),
             unverified,
-            groups: groups.into_iter().map(|(group, _)| group).collect(),
+            groups,
             total,
             truncated: all.len().min(most) + shown_places < total,
             counts: counted(&|site| !is_other(site)),
@@ -178,18 +167,17 @@ impl Uses {
             have_receivers: of_class().filter(lacks_type).all(|site| has_receiver(found, site)),
             rest,
             elsewhere: found.elsewhere,
-            below: scope
-                .below
-                .strip_prefix(&scope.root)
-                .ok()
-                .filter(|below| !below.as_os_str().is_empty())
-                .map(display_path),
+            below: (scope.below != scope.root).then(|| display_path(scope.relative(&scope.below))),
             head,
-        }
+            text: Vec::new(),
+        };
+        let mut text = vec![sentence(answered, &uses, noun)];
+        text.extend(defined(found));
+        text.extend(lines(&uses));
+        text.extend(rest_line(tool, name, &uses));
+        Uses { head: uses.head.with_reasons(), text, ..uses }
     }
-}
 
-impl Uses {
     /// Returns the number of other places with the name.
     pub(super) fn filtered_count(&self) -> usize {
         let all: usize = self.counts.values().sum();

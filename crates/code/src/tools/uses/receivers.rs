@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
 use serde::Serialize;
+use syntax::{Class, is_word};
 
 use crate::answer::{Candidates, Site};
 use crate::completeness::grouped;
 use crate::judgement::is_zero;
-use crate::syntax::{Class, is_word};
 use crate::tools::display_path;
 
 /// Unverified places with the same receiver.
@@ -70,37 +70,36 @@ impl Group {
 }
 
 /// Groups places by receiver: code before tests, then by frequency.
-pub(in crate::tools) fn groups<'a>(
-    found: &Candidates,
-    sites: impl Iterator<Item = &'a Site>,
-) -> Vec<(Group, Vec<&'a Site>)> {
-    let mut by_name: BTreeMap<(String, Class), Vec<&Site>> = BTreeMap::new();
+pub(in crate::tools) fn groups<'a>(found: &Candidates, sites: impl Iterator<Item = &'a Site>) -> Vec<Group> {
+    let mut by_name: BTreeMap<(String, Class), Group> = BTreeMap::new();
     for site in sites {
-        by_name.entry((name(found, site), site.class)).or_default().push(site);
+        let name = name(found, site);
+        let new = || Group { name: name.clone(), class: site.class, count: 0, in_tests: 0, places: BTreeMap::new() };
+        let group = by_name.entry((name.clone(), site.class)).or_insert_with(new);
+        group.count += 1;
+        group.in_tests += usize::from(site.in_test);
+        group.places.entry(display_path(&site.path)).or_default().push(site.line);
     }
-    let mut groups: Vec<(Group, Vec<&Site>)> = by_name
-        .into_iter()
-        .map(|((name, class), sites)| {
-            let in_tests = sites.iter().filter(|site| site.in_test).count();
-            (Group { name, class, count: sites.len(), in_tests, places: BTreeMap::new() }, sites)
-        })
-        .collect();
-    groups.sort_by_key(|(group, _)| (group.in_tests == group.count, usize::MAX - group.count));
+    let mut groups: Vec<Group> = by_name.into_values().collect();
+    groups.sort_by_key(|group| (group.in_tests == group.count, usize::MAX - group.count));
     groups
 }
 
-/// Returns the groups with the places to list: all places if there are at most `most`, otherwise the first few of each.
-pub(in crate::tools) fn with_places(groups: &[(Group, Vec<&Site>)], most: usize) -> Vec<Group> {
-    let all: usize = groups.iter().map(|(group, _)| group.count).sum();
-    let (most_groups, first) = if all <= most { (usize::MAX, usize::MAX) } else { (MOST_GROUPS, FIRST_PLACES) };
-    let with = |(group, sites): &(Group, Vec<&Site>)| {
-        let mut group = group.clone();
-        for site in sites.iter().take(first) {
-            group.places.entry(display_path(&site.path)).or_default().push(site.line);
+/// Returns the groups to list: all if they have at most `most` places, otherwise the first ones with their first places.
+pub(in crate::tools) fn with_places(groups: &[Group], most: usize) -> Vec<Group> {
+    if groups.iter().map(|group| group.count).sum::<usize>() <= most {
+        return groups.to_vec();
+    }
+    let mut shown: Vec<Group> = groups.iter().take(MOST_GROUPS).cloned().collect();
+    for group in &mut shown {
+        let mut left = FIRST_PLACES;
+        for lines in group.places.values_mut() {
+            lines.truncate(left);
+            left -= lines.len();
         }
-        group
-    };
-    groups.iter().take(most_groups).map(with).collect()
+        group.places.retain(|_, lines| !lines.is_empty());
+    }
+    shown
 }
 
 pub(in crate::tools) fn has_receiver(found: &Candidates, site: &Site) -> bool {

@@ -41,19 +41,10 @@ enum Disturbance {
     OverBudget,
 }
 
-const ALL: [Disturbance; 11] = [
-    Disturbance::Warm,
-    Disturbance::Cold,
-    Disturbance::MidLoad,
-    Disturbance::Edit,
-    Disturbance::Add,
-    Disturbance::Delete,
-    Disturbance::Rename,
-    Disturbance::Switch,
-    Disturbance::Kill,
-    Disturbance::Stop,
-    Disturbance::OverBudget,
-];
+const ALL: [Disturbance; 11] = {
+    use Disturbance::*;
+    [Warm, Cold, MidLoad, Edit, Add, Delete, Rename, Switch, Kill, Stop, OverBudget]
+};
 
 impl Disturbance {
     /// True if only a restart of the server ends the disturbance.

@@ -89,13 +89,7 @@ impl Model {
 
     /// Returns the file that declares a function.
     pub(super) fn home(&self, function: usize) -> String {
-        match self.tongue {
-            Tongue::RustAnalyzer => format!("src/geo{function}.rs"),
-            Tongue::Ty => format!("geo{function}.py"),
-            Tongue::Tsc => format!("src/geo{function}.ts"),
-            Tongue::Gopls => format!("geo/geo{function}.go"),
-            Tongue::Clangd => format!("geo{function}.cpp"),
-        }
+        self.path(&format!("geo{function}"))
     }
 
     fn path(&self, stem: &str) -> String {
