@@ -58,3 +58,20 @@ impl Settings for AskSettings {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::path::Path;
+
+    #[test]
+    fn a_checkout_sets_no_notification_command() {
+        let table = || AskTable { notify: Some(vec!["true".to_owned()]), ..AskTable::default() };
+        let mut settings = AskSettings::default();
+        let file = |source| File::new(Path::new("a.toml"), source, "");
+        let refused = settings.apply(table(), &file(Source::Project)).unwrap_err().to_string();
+        assert!(refused.contains("your own config.toml"), "{refused}");
+        settings.apply(table(), &file(Source::User)).unwrap();
+        assert_eq!(settings.notify, ["true"]);
+    }
+}

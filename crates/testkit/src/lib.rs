@@ -1,12 +1,14 @@
 //! Shared fixtures of the end-to-end tests: a temporary project with the real binary, an MCP client, and a search for
 //! processes by their environment. It also has an Erlang VM, a GitHub server for the real `gh`, executable Markdown
-//! transcripts, and a scripted model for real coding agents.
+//! transcripts and guides, a scripted model for real coding agents, and a model server for nodes.
 //!
 //! Start with [`TestProject`]. Every wait is for a value and has the same timeout ([`patience()`]), which only stops
 //! tests that would otherwise hang.
 
 mod caller;
 pub mod github;
+pub mod guide;
+pub mod model_server;
 pub mod otp;
 mod patience;
 mod peer;

@@ -32,8 +32,8 @@ pub fn check(file: &Path, project: &TestProject) {
     );
 }
 
-/// Returns the transcript with the actual output of its commands.
-fn play(text: &str, project: &TestProject) -> String {
+/// Runs a transcript in a project, and returns it with the actual output of its commands.
+pub fn play(text: &str, project: &TestProject) -> String {
     let redactions = Redactions::for_project(project);
     let mut out = String::new();
     let mut lines = text.lines();

@@ -1,38 +1,70 @@
-//! The tools on real folders, with syntax alone; `crates/hob/tests/it/explore.rs` has a language server.
+//! The tools on real folders: with syntax alone, with language servers (`servers`), with models (`models`) and with diffs
+//! (`diffs`). `crates/hob/tests/it` has git, a model's server and grants.
 
 #![allow(clippy::unwrap_used)]
 
+mod diffs;
 mod faults;
+mod models;
 mod proof;
 mod rubric;
+mod servers;
 mod wrong_use;
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
 use code::tools::Questions;
-use explore::tools::{Compiling, Sources, tools};
+use explore::tools::{Compiling, Diff, LineRange, ModelNode, Sources, tools};
 use mcp::tool::{Context, ToolError};
 use project::Caller;
 use serde_json::Value;
 use serde_json::value::RawValue;
+use tokio::runtime::Runtime;
 
 /// A folder with sources.
-pub(crate) struct Worktree(tempfile::TempDir);
+pub(crate) struct Worktree {
+    folder: tempfile::TempDir,
+    /// All calls share it, because language servers belong to it.
+    runtime: Runtime,
+}
+
+/// What a call gets from the other parts.
+pub(crate) struct Means {
+    pub questions: Arc<Questions>,
+    /// The model, or why it cannot be used.
+    pub model: Result<Option<Arc<dyn ModelNode>>, String>,
+    pub tokens: u64,
+    /// The changed lines of a diff, and the names that it removes.
+    pub diff: (Vec<LineRange>, Vec<String>),
+    pub asked_env: BTreeMap<String, String>,
+}
+
+impl Default for Means {
+    fn default() -> Means {
+        let questions = Questions::new();
+        Means { questions, model: Ok(None), tokens: 100_000, diff: Default::default(), asked_env: BTreeMap::new() }
+    }
+}
 
 impl Worktree {
     pub(crate) fn new(files: &[(&str, &str)]) -> Worktree {
         let folder = tempfile::tempdir().unwrap();
-        for (path, text) in files {
-            let path = folder.path().join(path);
-            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-            std::fs::write(path, text).unwrap();
-        }
-        Worktree(folder)
+        let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
+        let worktree = Worktree { folder, runtime };
+        files.iter().for_each(|(path, text)| worktree.write(path, text));
+        worktree
     }
 
     pub(crate) fn path(&self) -> &Path {
-        self.0.path()
+        self.folder.path()
+    }
+
+    pub(crate) fn write(&self, path: &str, text: &str) {
+        let path = self.path().join(path);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text).unwrap();
     }
 
     /// Calls a tool. Returns its structured result, with its text as `shown`; `Err` with its error.
@@ -42,28 +74,49 @@ impl Worktree {
 
     /// Calls a tool with the shared state of earlier calls.
     pub(crate) fn ask_with(&self, questions: Arc<Questions>, name: &str, arguments: Value) -> Result<Value, String> {
-        let code = Box::new(move || Some(questions.clone()));
-        // Diffs are tested with git, in `crates/hob/tests/it/explore.rs`.
+        self.ask_by(&Means { questions, ..Means::default() }, name, arguments)
+    }
+
+    pub(crate) fn sources(&self, means: &Means) -> Arc<Sources> {
+        let (questions, model, diff) = (means.questions.clone(), means.model.clone(), means.diff.clone());
         let compiling = Compiling {
-            directory: self.0.path().with_extension("scratch"),
+            directory: self.path().with_extension("scratch"),
             guard: process::Guard::Without,
             trusts: Box::new(|_| true),
             running: tokio::sync::Mutex::new(()),
         };
-        let sources = Arc::new(Sources {
-            code,
-            diff: Box::new(|_, _| Box::pin(async { Err("no git here".to_owned()) })),
+        Arc::new(Sources {
+            code: Box::new(move || Some(questions.clone())),
+            diff: Box::new(move |_, _| {
+                let (lines, removed) = diff.clone();
+                Box::pin(async move { Ok(Diff { lines, removed }) })
+            }),
             compiling: Some(compiling),
-            // Models are tested with a server, in `crates/hob/tests/it/explore_models.rs`.
-            model: Box::new(|_, _, _| Box::pin(async { Ok(None) })),
-            tokens: 0,
-            records: self.0.path().with_extension("records"),
-        });
-        let tool = tools(&sources).into_iter().find(|tool| tool.declaration().name == name).unwrap();
+            model: Box::new(move |_, _, _| {
+                let model = model.clone();
+                Box::pin(async move { model })
+            }),
+            tokens: means.tokens,
+            records: self.path().with_extension("records"),
+        })
+    }
+
+    pub(crate) fn context(&self, means: &Means) -> Context {
+        let asked_env = means.asked_env.clone();
+        let caller = Caller { env: std::env::vars().collect(), asked_env, ..testkit::caller(self.path(), "") };
+        Context::detached(Arc::new(caller))
+    }
+
+    pub(crate) fn block_on<F: Future>(&self, future: F) -> F::Output {
+        self.runtime.block_on(future)
+    }
+
+    /// Calls a tool with these means.
+    pub(crate) fn ask_by(&self, means: &Means, name: &str, arguments: Value) -> Result<Value, String> {
+        let all = tools(&self.sources(means));
+        let tool = all.into_iter().find(|tool| tool.declaration().name == name).unwrap();
         let arguments = RawValue::from_string(arguments.to_string()).unwrap();
-        let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
-        let caller = Caller { env: std::env::vars().collect(), ..testkit::caller(self.path(), "") };
-        match runtime.block_on(tool.call(Context::detached(Arc::new(caller)), Some(&arguments))) {
+        match self.block_on(tool.call(self.context(means), Some(&arguments))) {
             Ok(outcome) if outcome.is_error => Err(outcome.content[0].as_text().unwrap().to_owned()),
             Ok(outcome) => {
                 let mut found: Value = serde_json::from_str(outcome.structured.unwrap().get()).unwrap();

@@ -9,12 +9,18 @@ use serde_json::{Value, json};
 use crate::{SHAPES, Worktree, all, places};
 
 /// Returns the places with the evidence `proved`.
-fn proved(found: &Value) -> Vec<&str> {
+pub(crate) fn proved(found: &Value) -> Vec<&str> {
     places(found, |one| one["evidence"] == "proved")
 }
 
 fn prove(worktree: &Worktree, query: &str, symbol: &str) -> Value {
-    worktree.result("scout", json!({"query": query, "symbols": [symbol], "prove": true, "depth": "high"}))
+    prove_with(worktree, &Questions::new(), query, symbol)
+}
+
+/// Proves with the shared state of earlier calls.
+pub(crate) fn prove_with(worktree: &Worktree, questions: &Arc<Questions>, query: &str, symbol: &str) -> Value {
+    let arguments = json!({"query": query, "symbols": [symbol], "prove": true, "depth": "high"});
+    worktree.ask_with(questions.clone(), "scout", arguments).unwrap()
 }
 
 #[test]
@@ -116,8 +122,8 @@ const SHAPES_HS: &[(&str, &str)] = &[
     ),
 ];
 
-/// Returns the shared state of calls that may run GHC.
-fn with_servers(worktree: &Worktree) -> Arc<Questions> {
+/// Returns the shared state of calls that may run language servers and GHC.
+pub(crate) fn with_servers(worktree: &Worktree) -> Arc<Questions> {
     Questions::with_judges(code::Options {
         settings: CodeSettings::default(),
         withheld: Vec::new(),
@@ -137,10 +143,7 @@ fn with_servers(worktree: &Worktree) -> Arc<Questions> {
 fn ghc_proves_incomplete_patterns_and_type_errors() {
     let worktree = Worktree::new(SHAPES_HS);
     let questions = with_servers(&worktree);
-    let prove = |query: &str, symbol: &str| {
-        let arguments = json!({"query": query, "symbols": [symbol], "prove": true, "depth": "high"});
-        worktree.ask_with(questions.clone(), "scout", arguments).unwrap()
-    };
+    let prove = |query: &str, symbol: &str| prove_with(&worktree, &questions, query, symbol);
     // The same answer with and without the output of an earlier run.
     for _ in 0..2 {
         let found = prove("add a variant", "Shape");

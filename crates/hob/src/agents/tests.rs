@@ -381,6 +381,10 @@ fn what_an_agent_cannot_read_is_broken() {
         "{\"mcpServers\": {},}",
         expect![[r#"Err(Syntax { line: 1, column: 18, message: "Trailing commas are not allowed" })"#]],
     );
+    for (name, text) in [("claude", commented), ("copilot", commented), ("gemini", "{\"mcpServers\": {},}")] {
+        let agent = AGENTS.iter().find(|agent| agent.name == name).unwrap();
+        assert!(agent.format(Scope::Project).entry(text).is_err(), "{name}");
+    }
 }
 
 #[test]

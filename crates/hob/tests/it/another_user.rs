@@ -27,21 +27,6 @@ fn private_dir(path: &Path) {
 }
 
 #[test]
-fn a_pipe_in_place_of_the_configuration_keeps_nobody_waiting() {
-    let project = fresh();
-    let config = project.home().join(".config/hob");
-    fs::create_dir_all(&config).unwrap();
-    let pipe = config.join("config.toml");
-    assert!(project.command("mkfifo").arg(&pipe).status().unwrap().success());
-    refused(&project.run(["call", "repl_list"]), &["config.toml", "not a regular file"]);
-    let report = project.run(["doctor", "--quick"]).stdout;
-    assert!(report.contains("!! config.toml: ") && report.contains("1 problem to fix (!!): config.toml."), "{report}");
-    for command in [["tools", "--help"], ["status", "--json"], ["tools", "repl_eval"], ["agents", "--json"]] {
-        project.run(command);
-    }
-}
-
-#[test]
 fn a_grant_of_another_is_none() {
     if !is_root() {
         return;

@@ -1,88 +1,154 @@
-//! `hob eval` behaves like an ordinary program: streams, exit codes, Ctrl-C.
+//! `hob eval` behaves like an ordinary program: streams, exit codes, signals, a person at a terminal.
 
-use std::process::{Command, Stdio};
+use std::io::{BufRead, BufReader, Read};
+use std::process::{Child, Command, Stdio};
 
-use serde_json::Value;
-use testkit::{Ran, has_program, has_version, until};
+use serde_json::json;
+use testkit::{Ran, Screen, TestProject, has_program, has_version, until};
 
-use crate::fresh;
 use crate::terminal::at_a_terminal;
+use crate::{fresh, json_of, says};
+
+/// Starts a command with pipes.
+fn spawn(project: &TestProject, args: &[&str]) -> Child {
+    project.hob(args).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+}
+
+/// Waits for the first line of a stream.
+fn first_line(stream: &mut Option<impl Read>) -> String {
+    let mut line = String::new();
+    BufReader::new(stream.as_mut().unwrap()).read_line(&mut line).unwrap();
+    line
+}
+
+fn signal(child: &Child, name: &str) {
+    let status = Command::new("kill").args([&format!("-{name}"), &child.id().to_string()]).status();
+    assert!(status.is_ok_and(|status| status.success()));
+}
 
 #[test]
-fn output_goes_where_a_program_s_goes() {
+fn a_pipe_gets_the_very_bytes_that_a_program_prints() {
     let project = fresh();
-    project.run(["call", "repl_start", "--profile", "bash"]).ok();
-    let ran = project.run(["eval", "echo out; echo err >&2"]);
-    assert_eq!((ran.code, &*ran.stdout, &*ran.stderr), (Some(0), "out\n", "err\n"));
-    // In a pipe, no byte is added.
-    let ran = project.run(["eval", "printf 'no newline'"]);
-    assert_eq!((ran.code, &*ran.stdout, &*ran.stderr), (Some(0), "no newline", ""));
-    let ran = project.run(["eval", "--json", "echo out; echo err >&2"]);
-    let value: Value = serde_json::from_str(&ran.stdout).expect("JSON");
-    assert_eq!((&value["stdout"], &value["stderr"], &value["eval"]), (&"out\n".into(), &"err\n".into(), &3.into()));
-    let mut piped = project.hob(["eval", "-"]);
-    let script = project.root().join("script");
-    project.write("script", "x=from\necho $x stdin\n");
-    piped.stdin(std::fs::File::open(script).expect("it was written"));
-    assert_eq!(Ran::run(&mut piped).ok(), "from stdin\n");
+    let check = |code: &str, stdout: &[u8], stderr: &[u8]| {
+        let ran = project.hob(["eval", "--profile", "bash", code]).output().unwrap();
+        assert!(ran.status.success() && ran.stdout == stdout && ran.stderr == stderr, "{code}");
+    };
+    check("echo out; echo err >&2", b"out\n", b"err\n");
+    check("for i in 1 2 3 4 5 6; do echo same; done", &b"same\n".repeat(6), b"");
+    check(r"printf '\377\033[1mx\nno end'", b"\xff\x1b[1mx\nno end", b"");
+    let lines: String = (1..=300_000).map(|n| format!("{n}\n")).collect();
+    check("seq 300000", lines.as_bytes(), b"");
+    check("true", b"", b"");
 }
 
 #[test]
 fn the_status_of_an_evaluation_is_the_exit_code() {
     let project = fresh();
     project.run(["call", "repl_start", "--profile", "bash"]).ok();
-    for (command, args) in [("eval", &[][..]), ("call", &["repl_eval", "--code"])] {
-        let run = |code: &str, more: &[&str]| project.run([&[command], args, &[code], more].concat());
-        let wait: &[&str] = if command == "eval" { &["--wait", "0"] } else { &["--wait-ms", "0"] };
-        assert_eq!(run("true", &[]).code, Some(0));
-        // bash does not report errors separately; the end of its session counts as one.
-        let ran = run("sleep 600", wait);
-        assert_eq!(ran.code, Some(11), "{ran:#?}");
-        assert!(command == "call" || ran.stderr.contains("`hob call repl_interrupt --eval "), "{ran:#?}");
+    for (call, no_wait) in [(&["eval"][..], ["--wait", "0"]), (&["call", "repl_eval", "--code"], ["--wait-ms", "0"])] {
+        let code = |code: &str, more: &[&str]| project.run([call, &[code], more].concat()).code;
+        assert_eq!(code("true", &[]), Some(0));
+        assert_eq!(code("(exit 3)", &[]), Some(9));
+        assert_eq!(code("(exit 3)", &["--json"]), Some(9));
+        assert_eq!(code("sleep 600", &no_wait), Some(11));
         assert_eq!(project.run(["call", "repl_wait", "--wait-ms", "0"]).code, Some(11));
         project.run(["call", "repl_interrupt"]).ok();
-        let waited = project.run(["call", "repl_wait"]);
-        assert_eq!(waited.code, Some(10), "{waited:#?}");
-        let ended = run("exit 3", &[]);
-        assert_eq!(ended.code, Some(12), "{ended:#?}");
+        assert_eq!(project.run(["call", "repl_wait"]).code, Some(10));
+        assert_eq!(code("exit 3", &[]), Some(12));
         project.run(["call", "repl_restart"]).ok();
     }
-    let refused = project.run(["eval", "--session", "a b\n", "true"]);
-    assert_eq!(refused.code, Some(4), "{refused:#?}");
+    assert_eq!(project.run(["eval", "--session", "a b\n", "true"]).code, Some(4));
 }
 
 #[test]
-fn an_error_is_an_exit_code_and_no_traceback_is_lost() {
-    if !has_program("python3") {
-        return;
-    }
+fn output_is_shown_as_it_comes_and_code_ends_with_its_command() {
     let project = fresh();
-    project.run(["call", "repl_start", "--profile", "python"]).ok();
-    assert_eq!(project.run(["eval", "print('said'); 6 * 7"]).ok(), "said\n42\n");
-    let ran = project.run(["eval", "1 / 0"]);
-    assert_eq!((ran.code, &*ran.stdout), (Some(9), ""), "{ran:#?}");
-    assert!(ran.stderr.contains("ZeroDivisionError") && !ran.stderr.contains("[main"), "{ran:#?}");
-    assert_eq!(project.run(["call", "repl_eval", "--code", "1 / 0"]).code, Some(9));
-    assert_eq!(project.run(["call", "repl_eval", "--code", "1 / 0", "--json"]).code, Some(9));
-}
-
-#[test]
-fn ctrl_c_interrupts_the_evaluation() {
-    let project = fresh();
-    project.run(["call", "repl_start", "--profile", "bash"]).ok();
-    let mut command = project.hob(["eval", "echo before; sleep 600"]);
-    let mut running = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it starts");
     let sleeps = || project.processes().into_iter().any(|process| process.command == "sleep 600");
+    let mut running = spawn(&project, &["eval", "--profile", "bash", "echo before; sleep 600"]);
+    assert_eq!(first_line(&mut running.stdout), "before\n");
     until("the sleep to run", || sleeps().then_some(()));
-    // The command handles signals before it evaluates.
-    let status = Command::new("kill").args(["-INT", &running.id().to_string()]).status();
-    assert!(status.is_ok_and(|status| status.success()));
-    let ended = running.wait().expect("it ends");
-    assert_eq!(ended.code(), Some(10), "{ended}");
+    signal(&running, "INT");
+    assert_eq!(running.wait().unwrap().code(), Some(10));
     assert!(!sleeps());
-    let said = std::io::read_to_string(running.stdout.take().expect("a pipe")).expect("text");
-    assert_eq!(said, "before\n");
+    // The reader of its output ends.
+    let script = "hob eval 'while :; do echo x; sleep 0.1; done' | head -n 2";
+    assert_eq!(Ran::run(project.command("sh").args(["-c", script])).ok(), "x\nx\n");
+    until("the loop to end", || project.run(["call", "repl_list"]).stdout.contains("idle").then_some(()));
     assert_eq!(project.run(["eval", "echo goes on"]).ok(), "goes on\n");
+}
+
+#[test]
+fn code_that_has_not_begun_is_withdrawn_with_its_command() {
+    let project = fresh();
+    project.run(["eval", "--profile", "bash", "--wait", "0", "sleep 600"]);
+    for name in ["INT", "TERM", "HUP"] {
+        let mut waiting = spawn(&project, &["eval", "touch ran"]);
+        let said = first_line(&mut waiting.stderr);
+        says(&said, &["It waits behind #1 (`sleep 600`, running)", "`hob call repl_interrupt --eval 1` ends that one"]);
+        signal(&waiting, name);
+        assert_eq!(waiting.wait().unwrap().code(), Some(10), "{name}");
+        if has_program("timeout") {
+            // `timeout` signals its child, and then its process group, which includes the child again.
+            let hob = env!("CARGO_BIN_EXE_hob");
+            let args = ["--preserve-status", "-s", name, "0.7", hob, "eval", "touch ran"];
+            let ran = Ran::run(project.command("timeout").args(args));
+            assert_eq!(ran.code, Some(10), "{name}: {ran:#?}");
+        }
+    }
+    let listed = json_of(&project, &["call", "repl_list"]);
+    assert_eq!(listed["sessions"][0]["queue_depth"].as_u64().unwrap_or_default(), 0, "{listed}");
+    project.run(["call", "repl_interrupt"]).ok();
+    project.run(["eval", "true"]).ok();
+    assert!(!project.root().join("ran").exists());
+}
+
+#[test]
+fn code_behind_a_program_that_waits_for_input_says_so_once() {
+    let project = fresh();
+    assert_eq!(project.run(["eval", "--profile", "bash", "read x; echo got $x"]).code, Some(11));
+    let mut waiting = spawn(&project, &["eval", "echo next"]);
+    let (mut said, mut stderr) = (String::new(), BufReader::new(waiting.stderr.take().unwrap()));
+    stderr.read_line(&mut said).unwrap();
+    let answers =
+        "`hob call repl_input --eval 1 --text $'LINE\\n'` answers it, `hob call repl_interrupt --eval 1` ends that one";
+    says(&said, &["It waits behind #1 (`read x; echo got $x`, waiting for input)", answers]);
+    project.run(["call", "repl_input", "--eval", "1", "--text", "typed\n"]).ok();
+    assert_eq!(waiting.wait_with_output().unwrap().stdout, b"next\n");
+    says(&project.run(["call", "repl_wait", "--eval", "1"]).ok(), &["got typed"]);
+    let mut rest = String::new();
+    stderr.read_to_string(&mut rest).unwrap();
+    assert!(!rest.contains("waiting for input"), "{said}{rest}");
+}
+
+/// A program that prints faster than anybody reads delays neither the end of a wait nor an interrupt.
+#[test]
+fn a_wait_and_an_interrupt_end_while_output_has_no_end() {
+    let project = fresh();
+    let ran = project.run(["eval", "--profile", "bash", "--wait", "1", "yes"]);
+    // It prints more than the log keeps, which is an error.
+    assert!(matches!(ran.code, Some(1 | 11)) && ran.stderr.contains("It is still running"), "{}", ran.stderr);
+    assert!(ran.stdout.starts_with("y\ny\n"));
+    project.run(["call", "repl_interrupt"]).ok();
+    assert_eq!(project.run(["eval", "echo over"]).ok(), "over\n");
+}
+
+#[test]
+fn a_program_that_never_comes_to_its_prompt_is_told_of() {
+    let project = fresh();
+    let command = r#"["sh", "-c", "echo no prompt here >&2; exec sleep 600"]"#;
+    project.write("hob.toml", &format!("[repl.profiles.mine]\ndriver = \"bash\"\ncommand = {command}\n"));
+    project.run(["trust", "--yes"]).ok();
+    let mut waiting = spawn(&project, &["eval", "--profile", "mine", "1"]);
+    let said = first_line(&mut waiting.stderr);
+    says(&said, &["The session is still starting (`mine`, for ", "the last output of its program: `no prompt here`"]);
+    says(&said, &["`hob call repl_stop` ends it"]);
+    // The same holds for an agent, and for later callers.
+    let mut peer = project.mcp(&["repl"]);
+    peer.initialize();
+    let text = peer.call("repl_wait", json!({"eval": 1, "wait_ms": 1})).text;
+    says(&text, &["`mine`, starting for ", "it printed `no prompt here`", "repl_stop {\"session\": \"main\"} ends"]);
+    project.run(["call", "repl_stop"]).ok();
+    assert_ne!(waiting.wait().unwrap().code(), Some(0));
 }
 
 #[test]
@@ -96,138 +162,38 @@ fn a_terminal_shows_the_facts_and_colours() {
     assert!(shown.contains("\u{1b}[31merror\u{1b}[0m: Variable not in scope: undefinedName"), "{shown:?}");
     assert!(shown.contains("\u{1b}[2m[main #1: error, "), "{shown:?}");
     let plain = project.run(["eval", "undefinedName + 1"]);
-    assert!(plain.code == Some(9) && !plain.stderr.contains('\u{1b}') && !plain.stderr.contains("[main"), "{plain:#?}");
+    assert_eq!((plain.code, &*plain.stdout), (Some(9), ""), "{plain:#?}");
+    says(&plain.stderr, &["error: Variable not in scope: undefinedName"]);
+    assert!(!plain.stderr.contains('\u{1b}') && !plain.stderr.contains("[main"), "{plain:#?}");
 }
 
 #[test]
-fn a_person_who_types_a_wrong_toolset_is_not_left_waiting() {
-    if !has_program("python3") {
+fn a_person_types_for_a_program_that_waits() {
+    if !has_program("tmux") {
         return;
     }
     let project = fresh();
-    let shown = at_a_terminal(&project, &["mcp", "repls"]);
-    assert!(shown.contains("unknown toolset 'repls'") && shown.contains("Did you mean `hob mcp repl`?"), "{shown:?}");
-    let shown = at_a_terminal(&project, &["mcp", "status"]);
-    assert!(shown.contains("`hob status` is a separate command."), "{shown:?}");
-    assert_eq!(project.daemon_pid(), None);
-}
-
-#[test]
-fn a_call_speaks_under_the_name_it_is_given() {
-    let project = fresh();
-    project.run(["quickstart", "--name", "planner", "--role", "lead"]).ok();
-    let agents = project.run(["call", "list_agents", "--as", "planner", "--json"]).ok();
-    let agents: Value = serde_json::from_str(&agents).expect("JSON");
-    assert_eq!(agents["you"], "planner");
-    let refused = project.run(["call", "check_messages", "--as", "nobody"]);
-    assert!(refused.code == Some(4) && refused.stderr.contains("nobody"), "{refused:#?}");
-}
-
-#[test]
-fn a_list_may_be_json() {
-    let project = fresh();
-    let refused = project.run(["call", "repl_start", "--profile", "bash", "--command", r#"["no-such-shell", "-i"]"#]);
-    let is_one_word = refused.stderr.contains("The program \"no-such-shell\" is not in the PATH");
-    assert!(refused.code == Some(4) && is_one_word, "{refused:#?}");
-}
-
-#[test]
-fn a_look_at_the_status_makes_no_agent_active() {
-    let project = fresh();
-    project.run(["quickstart", "--name", "planner", "--role", "lead"]).ok();
-    project.run(["quickstart", "--name", "reviewer", "--role", "dev"]).ok();
-    project.run(["send", "look at it", "--to", "planner", "--as", "reviewer"]).ok();
-    let shown = project.run(["status"]).ok();
-    assert!(shown.contains("agents:\n  planner (lead): ") && shown.contains("1 message waits"), "{shown}");
-    let before = project.run(["agents", "--json", "--as", "reviewer"]).ok();
-    project.run(["status"]).ok();
-    let seen = |text: &str| {
-        let value: Value = serde_json::from_str(text).expect("JSON");
-        let agents = value["agents"].as_array().expect("a list").clone();
-        agents.into_iter().find(|agent| agent["name"] == "planner").expect("it is there")["last_seen_at"].clone()
+    // Returns the screen at the end, as one line.
+    let shown = |code: &str, steps: &[(&str, &[&str])]| {
+        let screen = Screen::run(&project, &format!("hob eval --profile bash '{code}'"));
+        for (prompt, keys) in steps {
+            screen.until(prompt);
+            screen.press(keys);
+        }
+        screen.until("ended with").replace('\n', "")
     };
-    assert_eq!(seen(&before), seen(&project.run(["agents", "--json", "--as", "reviewer"]).ok()));
-}
-
-#[test]
-fn a_server_without_a_daemon_writes_sentences_and_no_log() {
-    let project = fresh();
-    let ran = project.run(["mcp", "--standalone"]);
-    assert_eq!((ran.code, &*ran.stdout, &*ran.stderr), (Some(0), "", ""));
-    // Drafts cannot be kept below a home that is a file.
-    let project = fresh();
-    project.write("odd", "no JSON\n");
-    std::fs::write(project.home().join(".local"), "").expect("a file");
-    let mut command = project.hob(["mcp", "--standalone"]);
-    command.stdin(std::fs::File::open(project.root().join("odd")).expect("it was written"));
-    let said = Ran::run(&mut command).stderr;
-    assert!(said.contains("hob mcp: a line of input was ignored (reason \"not JSON\", line no JSON"), "{said}");
-    assert!(!said.contains("open questions"), "{said}");
-    assert!(said.lines().all(|line| line.starts_with("hob mcp: ")), "{said}");
-}
-
-#[test]
-fn mail_at_a_terminal_is_for_a_person_and_in_a_pipe_for_an_agent() {
-    if !has_program("python3") {
-        return;
-    }
-    let project = fresh();
-    project.run(["quickstart", "--name", "alice", "--role", "dev"]).ok();
-    let text = "first \u{1b}[31mred\nalice to bob, just now  msg_1\n\u{1b}[2J";
-    project.run(["send", "--to", "alice", "--priority", "critical", text]).ok();
-    let json: Value = serde_json::from_str(&project.run(["inbox", "--json"]).ok()).unwrap();
-    let id = json["messages"][0]["message_id"].as_str().unwrap().to_owned();
-
-    let shown = at_a_terminal(&project, &["inbox"]);
-    let expected = format!(
-        "\u{1b}[1malice\u{1b}[0m to alice, \u{1b}[31mcritical\u{1b}[0m, just now  \u{1b}[2m{id}\u{1b}[0m\n    first \\x1b[31mred\n    \
-         alice to bob, just now  msg_1\n    \\x1b[2J\n"
-    );
-    assert!(shown.starts_with(&expected), "{shown:?}");
-    assert!(at_a_terminal(&project, &["search", "first"]).contains("    first "));
-    let agents = at_a_terminal(&project, &["agents"]);
-    assert!(agents.starts_with("\u{1b}[1malice\u{1b}[0m (dev)") && agents.contains("1 unread"), "{agents:?}");
-    let piped = project.run(["inbox"]).ok();
-    assert!(piped.contains("it carries no authority of the user"), "{piped}");
-
-    // A unique prefix of an id is accepted everywhere.
-    let start = &id[..14];
-    let thread = at_a_terminal(&project, &["thread", start]);
-    assert!(thread.contains("    first ") && !thread.contains("authority"), "{thread:?}");
-    assert!(project.run(["reply", start, "answered"]).ok().contains("answers"));
-    assert!(project.run(["ack", &start["msg_".len()..].to_lowercase()]).ok().contains("acked"));
-}
-
-#[test]
-fn a_beginning_of_an_id_is_enough_for_what_was_sent_too() {
-    let project = fresh();
-    project.run(["quickstart", "--name", "alice", "--role", "dev"]).ok();
-    project.run(["quickstart", "--name", "bob", "--role", "dev"]).ok();
-    let send = |text: &str| {
-        let sent = project.run(["send", "--as", "alice", "--to", "bob", "--json", text]).ok();
-        let sent: Value = serde_json::from_str(&sent).expect("JSON");
-        sent["message_id"].as_str().expect("an id").to_owned()
-    };
-    let first = send("one");
-    let start = first["msg_".len()..20].to_lowercase();
-    let run = |args: &[&str]| project.run([args, &["--as", "alice"]].concat());
-    assert!(run(&["thread", &start]).ok().contains("| one"));
-    assert!(run(&["thread", &first["msg_".len()..]]).ok().contains("| one"), "whole, but for what all have");
-
-    let second = send("two");
-    let alike: String = first.chars().zip(second.chars()).take_while(|(a, b)| a == b).map(|(a, _)| a).collect();
-    for args in [&["reply", &alike, "no"][..], &["thread", &alike], &["ack", &alike]] {
-        let ran = run(args);
-        assert_eq!(ran.code, Some(4), "{ran:#?}");
-        assert!(ran.stderr.contains(&format!("2 messages begin with {alike:?}")), "{ran:#?}");
-        assert!(ran.stderr.contains(&first) && ran.stderr.contains(&second), "{ran:#?}");
-    }
-    for short in ["msg_0", "01"] {
-        let ran = run(&["reply", short, "no"]);
-        assert_eq!(ran.code, Some(4), "{ran:#?}");
-        assert!(ran.stderr.contains(&format!("{short:?} is too short")), "{ran:#?}");
-        assert!(ran.stderr.contains("at least 4 characters after `msg_`"), "{ran:#?}");
-    }
-    let ran = run(&["reply", "msg_zzzz", "no"]);
-    assert!(ran.code == Some(4) && ran.stderr.contains("msg_zzzz"), "{ran:#?}");
+    let asks = "printf \"Name? \"; read n; printf \"Age? \"; read a; echo $n is $a";
+    says(&shown(asks, &[("Name?", &["ann", "Enter"]), ("Age?", &["7", "Enter"])]), &["ann is 7", "ended with 0"]);
+    // A question on standard error is shown once, and a password is not.
+    let asks = "printf \"Password: \" >&2; read p; echo ${#p} letters";
+    let password = shown(asks, &[("Password:", &["secret", "Enter"])]);
+    assert!(password.contains("6 letters") && !password.contains("secret"), "{password}");
+    assert_eq!(password.matches("Password: ").count(), 1, "{password}");
+    // hob prints a hint for a program without a prompt; Ctrl-D leaves it running, with a hint on how to continue.
+    let hint = "[waiting for input: your typing goes to the program";
+    says(&shown("read x; echo $x", &[(hint, &["C-d"])]), &["`hob call repl_input --eval 3", "ended with 11"]);
+    project.run(["call", "repl_interrupt"]).ok();
+    // Ctrl-C interrupts it.
+    says(&shown("read x; echo $x", &[(hint, &["C-c"])]), &["ended with 10"]);
+    until("the session to be idle", || project.run(["call", "repl_list"]).stdout.contains("idle").then_some(()));
 }

@@ -1,7 +1,7 @@
 //! `hob serve --http`: the real daemon over raw HTTP: valid requests, and each kind of request that is refused and logged
 //! without affecting others.
 
-use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::os::unix::fs::MetadataExt;
 use std::process::{Child, Stdio};
@@ -9,13 +9,7 @@ use std::process::{Child, Stdio};
 use serde_json::{Value, json};
 use testkit::{Ran, TestProject, until};
 
-use crate::fresh;
-
-/// A project with a foreground daemon that also serves HTTP.
-struct Served {
-    project: TestProject,
-    http: Http,
-}
+use crate::{fresh, json_of};
 
 /// A foreground daemon and its address.
 pub(crate) struct Http {
@@ -28,30 +22,6 @@ pub(crate) struct Reply {
     pub(crate) status: u16,
     pub(crate) head: String,
     pub(crate) body: String,
-}
-
-impl std::ops::Deref for Served {
-    type Target = Http;
-    fn deref(&self) -> &Http {
-        &self.http
-    }
-}
-
-impl Served {
-    fn new(project: TestProject) -> Served {
-        let http = Http::start(&project);
-        Served { project, http }
-    }
-
-    fn log(&self) -> String {
-        let log = self.project.state_dir().join("log");
-        let files = std::fs::read_dir(log).unwrap().flatten();
-        files.map(|file| std::fs::read_to_string(file.path()).unwrap_or_default()).collect()
-    }
-
-    fn stop(self) {
-        self.http.stop(&self.project);
-    }
 }
 
 impl Http {
@@ -75,13 +45,7 @@ impl Http {
 
     /// Sends a request with these header lines, and returns the answer.
     fn send(&self, lines: &[&str], body: &str) -> Reply {
-        let length = format!("Content-Length: {}", body.len());
-        let mut stream = self.connect();
-        let head = [&["POST /mcp HTTP/1.1", "Connection: close", &length][..], lines].concat().join("\r\n");
-        stream.write_all(format!("{head}\r\n\r\n").as_bytes()).unwrap();
-        // A request that is refused by its header need not be read to its end.
-        let _ = stream.write_all(body.as_bytes());
-        reply(stream)
+        exchange(&self.address, "POST /mcp", lines, body)
     }
 
     pub(crate) fn bearer(&self) -> String {
@@ -111,6 +75,21 @@ impl Http {
         project.run(["stop"]).ok();
         assert!(self.serve.wait().unwrap().success());
     }
+}
+
+/// Sends a request with these header lines to an address, and returns the answer.
+pub(crate) fn exchange(address: &str, first: &str, lines: &[&str], body: &str) -> Reply {
+    let mut stream = TcpStream::connect(address).unwrap();
+    let (first, length) = (format!("{first} HTTP/1.1"), format!("Content-Length: {}", body.len()));
+    let head = [&[&*first, "Connection: close", &length][..], lines].concat().join("\r\n");
+    // A request that is refused by its header need not be read to its end.
+    let _ = stream.write_all(format!("{head}\r\n\r\n{body}").as_bytes());
+    reply(stream)
+}
+
+fn log(project: &TestProject) -> String {
+    let files = std::fs::read_dir(project.state_dir().join("log")).unwrap().flatten();
+    files.map(|file| std::fs::read_to_string(file.path()).unwrap_or_default()).collect()
 }
 
 fn reply(mut stream: TcpStream) -> Reply {
@@ -151,45 +130,10 @@ pub(crate) fn modern(tool: &str, arguments: Value) -> (Vec<String>, Value) {
     (lines.map(str::to_owned).to_vec(), message)
 }
 
-/// Returns the start of the answer to a request without a body, up to the given text.
-fn opened(served: &Served, lines: &[&str], until: &str) -> String {
-    let mut stream = served.connect();
-    stream.write_all(format!("{}\r\nHost: {}\r\n\r\n", lines.join("\r\n"), served.address).as_bytes()).unwrap();
-    let mut seen = Vec::new();
-    let mut byte = [0];
-    while !String::from_utf8_lossy(&seen).contains(until) && stream.read(&mut byte).unwrap() > 0 {
-        seen.extend(byte);
-    }
-    String::from_utf8_lossy(&seen).into_owned()
-}
-
-#[test]
-fn old_clients_and_websockets_are_served_too_and_need_the_token() {
-    let served = Served::new(fresh());
-    let bearer = served.bearer();
-    let sse = opened(&served, &["GET /sse HTTP/1.1", "Accept: text/event-stream", &bearer], "/messages");
-    assert!(sse.starts_with("HTTP/1.1 200") && sse.contains("event: endpoint"), "{sse}");
-    let upgrade = [
-        "GET /ws HTTP/1.1",
-        "Connection: Upgrade",
-        "Upgrade: websocket",
-        "Sec-WebSocket-Version: 13",
-        "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==",
-        "Sec-WebSocket-Protocol: mcp",
-    ];
-    let with = opened(&served, &[&upgrade[..], &[bearer.as_str()]].concat(), "\r\n\r\n");
-    // The expected key is the example in RFC 6455, section 1.3.
-    assert!(with.starts_with("HTTP/1.1 101") && with.contains("s3pPLMBiTxaQ9kYGzzhZRbK+xOo="), "{with}");
-    for lines in [&["GET /sse HTTP/1.1", "Accept: text/event-stream"][..], &upgrade] {
-        let without = opened(&served, lines, "\r\n\r\n");
-        assert!(without.starts_with("HTTP/1.1 401"), "{without}");
-    }
-    served.stop();
-}
-
 #[test]
 fn both_generations_share_the_sessions_of_the_daemon() {
-    let served = Served::new(fresh());
+    let project = fresh();
+    let served = Http::start(&project);
     let answer = served.post(&[], &initialize());
     assert_eq!((answer.status, &answer.json()["result"]["protocolVersion"]), (200, &json!("2025-11-25")));
     let session = answer.head.lines().find(|line| line.to_ascii_lowercase().starts_with("mcp-session-id:")).unwrap();
@@ -204,29 +148,39 @@ fn both_generations_share_the_sessions_of_the_daemon() {
     let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
     let evaluated = served.post(&lines, &message).json();
     assert_eq!(evaluated["result"]["structuredContent"]["stdout"], "42\n", "{evaluated:#}");
+    // A client of 2024-11-05 gets its stream, which does not end, with the token only.
+    for (bearer, status) in [(served.bearer(), "HTTP/1.1 200"), ("X: ".to_owned(), "HTTP/1.1 401")] {
+        let head = ["GET /sse HTTP/1.1", "Accept: text/event-stream", &format!("Host: {}", served.address), &bearer];
+        let mut stream = served.connect();
+        stream.write_all(format!("{}\r\n\r\n", head.join("\r\n")).as_bytes()).unwrap();
+        let mut first = String::new();
+        BufReader::new(stream).read_line(&mut first).unwrap();
+        assert!(first.starts_with(status), "{first}");
+    }
     // The same session, from an agent on stdio.
-    let mut peer = served.project.mcp(&[]);
+    let mut peer = project.mcp(&[]);
     peer.initialize();
     assert!(peer.call("repl_read", json!({"tail": true})).text.contains("42\n"));
     drop(peer);
-    let status = served.project.run(["status"]).ok();
+    let status = project.run(["status"]).ok();
     assert!(status.contains(&format!("also serves http://{}/mcp, the token is in ", served.address)), "{status}");
-    let shown = served.project.run(["init", "--http"]).ok();
+    let shown = project.run(["init", "--http"]).ok();
     let claude = format!("claude mcp add --transport http hob http://{}/mcp --header", served.address);
     assert!(shown.contains("daemon serves HTTP") && shown.contains(&claude), "{shown}");
-    assert!(!shown.contains(&served.token) && !served.log().contains(&served.token), "the token is a secret");
+    assert!(!shown.contains(&served.token) && !log(&project).contains(&served.token), "the token is a secret");
     let curl = shown.lines().find(|line| line.starts_with("  curl ")).unwrap();
     if testkit::has_program("curl") {
-        let mut command = served.project.command("sh");
+        let mut command = project.command("sh");
         let ran = Ran::run(command.args(["-c", &format!("{curl} -s")]));
         assert!(ran.stdout.contains("\"protocolVersion\":\"2025-11-25\""), "{ran:#?}");
     }
-    served.stop();
+    served.stop(&project);
 }
 
 #[test]
 fn who_may_not_come_in_is_refused_and_logged_and_harms_nobody() {
-    let served = Served::new(fresh());
+    let project = fresh();
+    let served = Http::start(&project);
     let host = format!("Host: {}", served.address);
     let body = initialize().to_string();
     let kind = "Content-Type: application/json";
@@ -249,115 +203,7 @@ fn who_may_not_come_in_is_refused_and_logged_and_harms_nobody() {
     stream.write_all(format!("{head}\r\n\r\n").as_bytes()).unwrap();
     stream.shutdown(std::net::Shutdown::Write).unwrap();
     assert_eq!(reply(stream).status, 413);
-    // Slower than the body timeout: others are served meanwhile.
-    let mut slow = served.connect();
-    let head = ["POST /mcp HTTP/1.1", &host, kind, accept, &bearer, "Connection: close", "Content-Length: 100"];
-    slow.write_all(format!("{}\r\n\r\n{{", head.join("\r\n")).as_bytes()).unwrap();
-    assert_eq!(served.post(&[], &initialize()).status, 200);
-    assert_eq!(reply(slow).status, 408);
-    let log = until("the refusals are logged", || Some(served.log()).filter(|log| log.contains("408")));
-    for status in [401, 403, 413, 408] {
-        assert!(log.contains(&format!("\"status\":{status}")), "{status} is not in: {log}");
-    }
-    assert_eq!(served.post(&[], &initialize()).status, 200);
-    assert!(served.project.run(["call", "repl_list"]).ok().contains("No sessions"));
-    served.stop();
-}
-
-#[test]
-fn connections_that_say_nothing_keep_nobody_out() {
-    let project = fresh();
-    project.write("hob.toml", "[limits]\nconnections = 4\n");
-    let served = Served::new(project);
-    let host = format!("Host: {}", served.address);
-    let mut silent: Vec<TcpStream> = (0..4).map(|_| served.connect()).collect();
-    // One is in the middle of its header, and one was refused: neither has shown the token.
-    silent[1].write_all(b"POST /mcp HTTP/1.1\r\nX-Slow: ").unwrap();
-    silent[2].write_all(format!("GET /mcp HTTP/1.1\r\n{host}\r\n\r\n").as_bytes()).unwrap();
-    silent[2].read_exact(&mut [0]).unwrap();
-    // Each of these evicts one of them.
-    for _ in 0..3 {
-        assert_eq!(served.post(&[], &initialize()).status, 200);
-    }
-    assert!(is_closed(&silent[0]), "the oldest made room");
-    assert!(!is_closed(&silent[3]), "one place was enough for three after each other");
-    // Concurrent connections evict more of them; each is accepted.
-    let mut standing: Vec<TcpStream> = (0..4).map(|_| served.connect()).collect();
-    let ping = format!("GET /mcp HTTP/1.1\r\n{host}\r\n{}\r\n\r\n", served.bearer());
-    for stream in &mut standing {
-        stream.write_all(ping.as_bytes()).unwrap();
-        stream.read_exact(&mut [0]).unwrap();
-    }
-    assert!(silent.iter().all(is_closed));
-    let late: Vec<TcpStream> = (0..4).map(|_| served.connect()).collect();
-    standing[0].write_all(ping.as_bytes()).unwrap();
-    standing[0].read_exact(&mut [0]).unwrap();
-    drop((standing, late));
-    served.stop();
-}
-
-#[test]
-fn a_crowd_without_a_token_leaves_no_memory_taken() {
-    /// The minimum memory of the crowd, in bytes.
-    const TAKEN: u64 = 6 << 20;
-    /// The maximum memory that may remain in use.
-    const LEFT: u64 = 3 << 20;
-    let served = Served::new(fresh());
-    let memory = || {
-        let status: Value = serde_json::from_str(&served.project.run(["status", "--json"]).ok()).unwrap();
-        status["daemon"]["memory_bytes"].as_u64().unwrap()
-    };
-    assert_eq!(served.post(&[], &initialize()).status, 200);
-    let before = memory();
-    // Each is in the middle of the longest header allowed without a token.
-    let head = format!("POST /mcp HTTP/1.1\r\nX-Slow: {}", "x".repeat(15_000));
-    let mut crowd: Vec<TcpStream> = (0..400).map(|_| served.connect()).collect();
-    crowd.iter_mut().for_each(|stream| stream.write_all(head.as_bytes()).unwrap());
-    testkit::until("the crowd to be read", || (memory() > before + TAKEN).then_some(()));
-    // Allocations made meanwhile may stay, but the memory of the connections is freed.
-    assert_eq!(served.post(&[], &initialize()).status, 200);
-    drop(crowd);
-    testkit::until("its memory to be given back", || (memory() < before + LEFT).then_some(()));
-    served.stop();
-}
-
-/// True if the other end has closed the connection, after reading everything it sent.
-fn is_closed(stream: &TcpStream) -> bool {
-    stream.set_nonblocking(true).unwrap();
-    let mut stream = stream;
-    let mut bytes = [0; 4096];
-    loop {
-        match stream.read(&mut bytes) {
-            Ok(0) => return true,
-            Ok(_) => {}
-            Err(error) if error.kind() == ErrorKind::WouldBlock => return false,
-            Err(_) => return true,
-        }
-    }
-}
-
-#[test]
-fn a_body_that_is_too_large_is_answered_though_its_client_sends_it_whole_first() {
-    let served = Served::new(fresh());
-    let large = vec![b' '; 40 << 20];
-    let (host, bearer) = (format!("Host: {}", served.address), served.bearer());
-    let kind = "Content-Type: application/json";
-    let length = format!("Content-Length: {}", large.len());
-    for (lines, status) in [
-        (&[&host, kind, &bearer, &length][..], 413),
-        (&[&host, kind, &length], 401),
-        (&[&host, kind, &bearer, "Transfer-Encoding: chunked"], 413),
-    ] {
-        let mut stream = served.connect();
-        stream.write_all(format!("POST /mcp HTTP/1.1\r\n{}\r\n\r\n", lines.join("\r\n")).as_bytes()).unwrap();
-        if !lines.contains(&length.as_str()) {
-            stream.write_all(format!("{:x}\r\n", large.len()).as_bytes()).unwrap();
-        }
-        stream.write_all(&large).unwrap_or_else(|error| panic!("{error}, before {status} could be read"));
-        let reply = reply(stream);
-        assert_eq!(reply.status, status, "{}", reply.head);
-        assert!(reply.head.to_ascii_lowercase().contains("\r\nconnection: close"), "{}", reply.head);
-    }
+    // Node sends a body whole before it reads the answer.
     if testkit::has_program("node") {
         let script = format!(
             "for (let n = 0; n < 20; n++) {{
@@ -367,11 +213,40 @@ fn a_body_that_is_too_large_is_answered_though_its_client_sends_it_whole_first()
              }}",
             served.address, served.token
         );
-        let ran = Ran::run(served.project.command("node").args(["--input-type=module", "-e", &script]));
+        let ran = Ran::run(project.command("node").args(["--input-type=module", "-e", &script]));
         let line = "413 the body is larger than the limit of 16777216 bytes\n";
         assert_eq!((ran.code, ran.stdout.as_str()), (Some(0), line.repeat(20).as_str()), "{}", ran.stderr);
     }
-    served.stop();
+    let log = until("the refusals are logged", || Some(log(&project)).filter(|log| log.contains("413")));
+    for status in [401, 403, 413] {
+        assert!(log.contains(&format!("\"status\":{status}")), "{status} is not in: {log}");
+    }
+    assert_eq!(served.post(&[], &initialize()).status, 200);
+    assert!(project.run(["call", "repl_list"]).ok().contains("No sessions"));
+    served.stop(&project);
+}
+
+#[test]
+fn a_crowd_without_a_token_leaves_no_memory_taken() {
+    /// The minimum memory of the crowd, in bytes.
+    const TAKEN: u64 = 6 << 20;
+    /// The maximum memory that may remain in use.
+    const LEFT: u64 = 3 << 20;
+    let project = fresh();
+    let served = Http::start(&project);
+    let memory = || json_of(&project, &["status"])["daemon"]["memory_bytes"].as_u64().unwrap();
+    assert_eq!(served.post(&[], &initialize()).status, 200);
+    let before = memory();
+    // Each is in the middle of the longest header allowed without a token.
+    let head = format!("POST /mcp HTTP/1.1\r\nX-Slow: {}", "x".repeat(15_000));
+    let mut crowd: Vec<TcpStream> = (0..400).map(|_| served.connect()).collect();
+    crowd.iter_mut().for_each(|stream| stream.write_all(head.as_bytes()).unwrap());
+    until("the crowd to be read", || (memory() > before + TAKEN).then_some(()));
+    // Allocations made meanwhile may stay, but the memory of the connections is freed.
+    assert_eq!(served.post(&[], &initialize()).status, 200);
+    drop(crowd);
+    until("its memory to be given back", || (memory() < before + LEFT).then_some(()));
+    served.stop(&project);
 }
 
 #[test]
@@ -389,8 +264,6 @@ fn what_cannot_be_served_says_why() {
     let said = refused(&taken.local_addr().unwrap().to_string());
     assert!(said.contains("Address already in use") && said.contains("another port"), "{said}");
     project.run(["call", "repl_list"]).ok();
-    let said = refused("127.0.0.1:0");
-    assert!(said.contains("another daemon") && said.contains("hob stop"), "{said}");
     let shown = project.run(["init", "--http"]).ok();
     assert!(shown.contains("hob stop; hob serve --http 127.0.0.1:7117"), "{shown}");
 }

@@ -9,9 +9,7 @@ mod another_user;
 mod ask;
 mod attach;
 mod brief;
-mod cancelled;
 mod checkouts;
-mod code_trust;
 mod completing;
 mod cure;
 mod daemon;
@@ -20,20 +18,16 @@ mod doctor;
 mod editors;
 mod eval_program;
 mod explore;
-mod explore_models;
 mod ghc_mcp;
 mod guides;
 mod hooks;
 mod http;
 mod init;
-mod init_errors;
 mod judges;
 mod leftovers;
-mod limits;
 mod listing;
 mod mail;
 mod moved;
-mod newcomer;
 mod nodes;
 mod page;
 mod parents;
@@ -41,7 +35,6 @@ mod repl_check;
 mod resources;
 mod roots;
 mod sandbox;
-mod schemas;
 mod survival;
 mod terminal;
 mod top;
@@ -49,12 +42,26 @@ mod transcripts;
 mod websocket;
 mod whole_set;
 mod work;
-mod worktrees;
 mod wrong_use;
 
+use serde_json::Value;
 use testkit::TestProject;
 
 /// Creates a fresh project with the binary under test.
 fn fresh() -> TestProject {
     TestProject::new(env!("CARGO_BIN_EXE_hob"))
+}
+
+/// Runs a command with `--json`, and returns its output.
+fn json_of(project: &TestProject, args: &[&str]) -> Value {
+    let ran = project.run([args, &["--json"]].concat());
+    serde_json::from_str(&ran.stdout).unwrap_or_else(|error| panic!("{error}: {ran:#?}"))
+}
+
+/// Checks that a text has all of these parts.
+#[track_caller]
+fn says(text: &str, parts: &[&str]) {
+    for part in parts {
+        assert!(text.contains(part), "`{part}` is not in: {text}");
+    }
 }

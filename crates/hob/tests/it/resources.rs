@@ -1,9 +1,10 @@
-//! Sessions as resources, through the real front-end and daemon: list, read, complete, subscribe, in both protocol eras.
+//! Sessions as resources, through the real front-end and daemon: list, read, complete, subscribe.
 
 use serde_json::{Value, json};
 use testkit::{McpPeer, TestProject, has_program};
 
 use crate::fresh;
+use crate::init::linked_worktree;
 
 fn connected(project: &TestProject) -> McpPeer {
     let mut peer = project.mcp(&[]);
@@ -20,9 +21,8 @@ fn read(peer: &mut McpPeer, uri: &str) -> String {
 }
 
 fn uris(peer: &mut McpPeer) -> Vec<String> {
-    let result = peer.result("resources/list", json!({}));
-    let resources = result["resources"].as_array().unwrap().iter();
-    resources.map(|resource| resource["uri"].as_str().unwrap().to_owned()).collect()
+    let listed = peer.result("resources/list", json!({}))["resources"].take();
+    listed.as_array().unwrap().iter().map(|resource| resource["uri"].as_str().unwrap().to_owned()).collect()
 }
 
 fn eval(peer: &mut McpPeer, code: &str) {
@@ -31,7 +31,7 @@ fn eval(peer: &mut McpPeer, code: &str) {
 }
 
 #[test]
-fn a_session_is_listed_and_read() {
+fn a_session_is_listed_read_and_watched() {
     let project = fresh();
     let mut peer = connected(&project);
     assert_eq!(uris(&mut peer), [""; 0]);
@@ -49,56 +49,33 @@ fn a_session_is_listed_and_read() {
     assert_eq!(rest, format!("1\n2\n[main: up to {end} of {end}]"));
     let transcript = read(&mut peer, "repl://main/transcript");
     let lines: Vec<&str> = transcript.lines().map(|line| line.split(", ").next().unwrap()).collect();
-    assert_eq!(
-        lines,
-        [
-            "[main: bash",
-            "> echo one; echo two >&2",
-            "one",
-            "two",
-            "[1: done",
-            "> for i in 1 2; do",
-            "| echo $i",
-            "| done",
-            "1",
-            "2",
-            "[2: done"
-        ]
-    );
-    let templates = peer.result("resources/templates/list", json!({}));
-    let templates = templates["resourceTemplates"].as_array().unwrap().len();
-    assert_eq!(templates, 3);
+    let expected = "[main: bash\n> echo one; echo two >&2\none\ntwo\n[1: done\n\
+                    > for i in 1 2; do\n| echo $i\n| done\n1\n2\n[2: done";
+    assert_eq!(lines.join("\n"), expected);
+    let templates = peer.result("resources/templates/list", json!({}))["resourceTemplates"].take();
+    assert_eq!(templates.as_array().unwrap().len(), 3);
     let completion = json!({
         "ref": {"type": "ref/resource", "uri": "repl://{session}/transcript{?worktree}"},
         "argument": {"name": "session", "value": "ma"},
     });
     assert_eq!(peer.result("completion/complete", completion)["completion"]["values"], json!(["main"]));
-}
 
-#[test]
-fn what_cannot_be_read_says_why() {
-    let project = fresh();
-    let mut peer = connected(&project);
-    peer.call("repl_start", json!({"profile": "bash"}));
     let mut refused = |uri: &str| {
         let id = peer.request("resources/read", json!({"uri": uri}));
         let error = peer.response(id)["error"].clone();
         (error["code"].as_i64().unwrap(), error["message"].as_str().unwrap().to_owned())
     };
-    assert_eq!(refused("repl://nobody/output").0, -32002);
-    assert_eq!(refused("repl://main/nothing").0, -32002);
-    assert_eq!(refused("repl://main/output?worktree=/nowhere").0, -32002);
-    let (_, why) = refused("repl://main/diagnostics");
-    assert!(why.contains("is bash, not GHCi"), "{why}");
-    let (_, why) = refused("repl://main/output?cursor=x");
-    assert!(why.contains("invalid `cursor` \"x\": it must be a number"), "{why}");
-}
+    for unknown in ["repl://nobody/output", "repl://main/nothing", "repl://main/output?worktree=/nowhere"] {
+        assert_eq!(refused(unknown).0, -32002, "{unknown}");
+    }
+    for (uri, expected) in [
+        ("repl://main/diagnostics", "is bash, not GHCi"),
+        ("repl://main/output?cursor=x", "invalid `cursor` \"x\": it must be a number"),
+    ] {
+        let (_, why) = refused(uri);
+        assert!(why.contains(expected), "{why}");
+    }
 
-#[test]
-fn who_watches_a_session_hears_of_it() {
-    let project = fresh();
-    let mut peer = connected(&project);
-    peer.call("repl_start", json!({"profile": "bash"}));
     for part in ["output", "transcript"] {
         peer.result("resources/subscribe", json!({"uri": format!("repl://main/{part}")}));
     }
@@ -107,9 +84,6 @@ fn who_watches_a_session_hears_of_it() {
             message["method"] == "notifications/resources/updated" && message["params"]["uri"] == uri
         })
     };
-    eval(&mut peer, "echo hello");
-    updated(&mut peer, "repl://main/transcript");
-    updated(&mut peer, "repl://main/output");
     // Output that belongs to no evaluation, long after the last one.
     eval(&mut peer, "(sleep 0.5; echo late) & echo started");
     updated(&mut peer, "repl://main/transcript");
@@ -119,21 +93,6 @@ fn who_watches_a_session_hears_of_it() {
             break;
         }
     }
-    // The modern protocol: one tagged stream for all.
-    let meta = json!({
-        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
-        "io.modelcontextprotocol/clientCapabilities": {},
-    });
-    let listen = peer.request(
-        "subscriptions/listen",
-        json!({"notifications": {"resourceSubscriptions": ["repl://main/transcript"]}, "_meta": meta}),
-    );
-    peer.notification("notifications/subscriptions/acknowledged");
-    eval(&mut peer, "echo again");
-    peer.wait_for("a tagged update", |message| {
-        message["method"] == "notifications/resources/updated"
-            && message["params"]["_meta"]["io.modelcontextprotocol/subscriptionId"] == listen
-    });
 }
 
 #[test]
@@ -156,14 +115,7 @@ fn the_diagnostics_of_a_broken_module() {
 #[test]
 fn two_worktrees_have_two_addresses() {
     let project = fresh();
-    for args in [
-        &["init", "-q", "."][..],
-        &["-c", "user.name=t", "-c", "user.email=t@t", "commit", "-q", "--allow-empty", "-m", "first"],
-        &["worktree", "add", "-q", "../other"],
-    ] {
-        assert!(project.command("git").args(args).status().unwrap().success());
-    }
-    let other = project.top().join("other").canonicalize().unwrap();
+    let other = linked_worktree(&project);
     let mut command = project.hob(["mcp"]);
     command.current_dir(&other);
     let mut elsewhere = McpPeer::spawn(command);

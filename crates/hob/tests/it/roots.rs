@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::fs;
-use std::os::unix::fs::{PermissionsExt, chown};
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -12,67 +12,33 @@ use expect_test::expect;
 use serde_json::json;
 use testkit::{McpPeer, Ran, TestProject, has_program, with_environment};
 
-use crate::fresh;
+use crate::{fresh, says};
 
-/// A location: its name, and a function that creates it. The function returns the working directory and the root.
-type Location = (&'static str, fn(&Scene) -> (PathBuf, Option<PathBuf>));
+/// Commits in the repository of the current directory.
+const COMMIT: &str = "git -c user.name=t -c user.email=t@localhost commit -q --allow-empty -m one";
 
-const PLACES: &[Location] = &[
-    ("a directory of a git repository", |scene| {
-        scene.git(&["init", "-q", "."]);
-        (scene.dir("sub"), Some(scene.at("")))
-    }),
-    ("a worktree of it", |scene| {
-        scene.git(&["init", "-q", "."]);
-        scene.git(&["-c", "user.name=t", "-c", "user.email=t@localhost", "commit", "-q", "--allow-empty", "-m", "one"]);
-        scene.git(&["worktree", "add", "-q", "../linked"]);
-        (scene.at("../linked"), Some(scene.at("")))
-    }),
-    ("a submodule of it", |scene| {
-        let commit =
-            ["-c", "user.name=t", "-c", "user.email=t@localhost", "commit", "-q", "--allow-empty", "-m", "one"];
-        scene.dir("../module");
-        scene.git(&[&["-C", "../module", "init", "-q"][..]].concat());
-        scene.git(&[&["-C", "../module"][..], &commit[..]].concat());
-        scene.git(&["init", "-q", "."]);
-        scene.git(&["-c", "protocol.file.allow=always", "submodule", "--quiet", "add", "../module", "sub"]);
-        (scene.at("sub"), Some(scene.at("sub")))
-    }),
-    ("a directory of a jj repository", |scene| {
-        scene.dir(".jj");
-        (scene.dir("sub"), Some(scene.at("")))
-    }),
-    ("below a hob.toml", |scene| {
-        scene.file("hob.toml");
-        scene.file("sub/package.json");
-        (scene.at("sub"), Some(scene.at("")))
-    }),
-    ("below a project's own file", |scene| {
-        scene.file("one.cabal");
-        (scene.dir("src/deep"), Some(scene.at("")))
-    }),
-    ("below nested ones", |scene| {
-        scene.file("package.json");
-        scene.file("inner/Cargo.toml");
-        (scene.dir("inner/src"), Some(scene.at("inner")))
-    }),
-    ("below a stray .hob", |scene| {
-        scene.file(".hob/lock");
-        (scene.dir("sub"), Some(scene.at("sub")))
-    }),
-    ("anywhere else", |scene| (scene.dir("sub"), Some(scene.at("sub")))),
-    ("where nobody may write", |scene| {
-        let dir = scene.dir("sub");
-        fs::set_permissions(&dir, fs::Permissions::from_mode(0o555)).unwrap();
-        (dir.clone(), Some(dir))
-    }),
-    ("a home", |scene| (scene.project.home(), None)),
-    ("a home that is a repository", |scene| {
-        scene.git(&["init", "-q", "../home"]);
-        (scene.project.home(), None)
-    }),
-    ("the temporary directory", |_| (std::env::temp_dir(), None)),
-    ("/", |_| (PathBuf::from("/"), None)),
+/// Locations: the name, commands that create it, the working directory and the root, both relative to the project.
+const PLACES: &[(&str, &str, &str, Option<&str>)] = &[
+    ("a directory of a git repository", "git init -q . && mkdir sub", "sub", Some("")),
+    ("a worktree of it", "git init -q . && $COMMIT && git worktree add -q ../linked", "../linked", Some("")),
+    (
+        "a submodule of it",
+        "git init -q ../module && (cd ../module && $COMMIT) && git init -q . && \
+         git -c protocol.file.allow=always submodule --quiet add ../module sub",
+        "sub",
+        Some("sub"),
+    ),
+    ("a directory of a jj repository", "mkdir .jj sub", "sub", Some("")),
+    ("below a hob.toml", "mkdir sub && touch hob.toml sub/package.json", "sub", Some("")),
+    ("below a project's own file", "mkdir -p src/deep && touch one.cabal", "src/deep", Some("")),
+    ("below nested ones", "mkdir -p inner/src && touch package.json inner/Cargo.toml", "inner/src", Some("inner")),
+    ("below a stray .hob", "mkdir .hob sub && touch .hob/lock", "sub", Some("sub")),
+    ("anywhere else", "mkdir sub", "sub", Some("sub")),
+    ("where nobody may write", "mkdir sub && chmod 555 sub", "sub", Some("sub")),
+    ("a home", "true", "../home", None),
+    ("a home that is a repository", "git init -q ../home", "../home", None),
+    ("the temporary directory", "true", "../..", None),
+    ("/", "true", "/", None),
 ];
 
 /// Commands that start and write nothing in any location.
@@ -109,46 +75,22 @@ impl Scene {
         fs::hard_link(env!("CARGO_BIN_EXE_hob"), &hob)
             .or_else(|_| fs::copy(env!("CARGO_BIN_EXE_hob"), &hob).map(drop))
             .unwrap();
-        let as_nobody = fs::metadata("/proc/self").is_ok_and(|own| std::os::unix::fs::MetadataExt::uid(&own) == 0);
-        let scene = Scene { project, _programs: programs, hob, as_nobody };
-        scene.give(scene.project.top());
-        scene
-    }
-
-    /// Gives everything below a directory to the user who runs the commands.
-    fn give(&self, path: &Path) {
-        if !self.as_nobody {
-            return;
+        let as_nobody = rustix::process::geteuid().is_root();
+        if as_nobody {
+            let given = Command::new("chown").args(["-Rh", "65534:65534"]).arg(project.top()).status();
+            assert!(given.is_ok_and(|status| status.success()));
         }
-        chown(path, Some(65534), Some(65534)).unwrap();
-        if path.is_dir() && !path.is_symlink() {
-            fs::read_dir(path)
-                .unwrap()
-                .flatten()
-                .filter(|entry| !entry.path().is_symlink())
-                .for_each(|entry| self.give(&entry.path()));
-        }
+        Scene { project, _programs: programs, hob, as_nobody }
     }
 
     fn at(&self, path: &str) -> PathBuf {
-        let path = self.project.root().join(path);
-        path.canonicalize().unwrap_or(path)
+        self.project.root().join(path).canonicalize().unwrap()
     }
 
-    fn dir(&self, path: &str) -> PathBuf {
-        fs::create_dir_all(self.project.root().join(path)).unwrap();
-        self.give(self.project.top());
-        self.at(path)
-    }
-
-    fn file(&self, path: &str) {
-        self.project.write(path, "");
-    }
-
-    fn git(&self, args: &[&str]) {
-        let mut command = self.as_user("git");
-        let status = command.args(args).status();
-        assert!(status.is_ok_and(|status| status.success()), "git {args:?}");
+    /// Runs a script in the project's directory.
+    fn make(&self, script: &str) {
+        let status = self.as_user("sh").args(["-c", script]).env("COMMIT", COMMIT).status();
+        assert!(status.is_ok_and(|status| status.success()), "{script}");
     }
 
     fn as_user(&self, program: impl AsRef<OsStr>) -> Command {
@@ -208,20 +150,17 @@ impl Scene {
 }
 
 /// Runs the commands in a location. Returns the location's row.
-fn row(name: &str, make: fn(&Scene) -> (PathBuf, Option<PathBuf>)) -> String {
+fn row((name, script, cwd, root): (&str, &str, &str, Option<&str>)) -> String {
     let scene = Scene::new();
-    let (cwd, root) = make(&scene);
-    scene.give(scene.project.top());
+    scene.make(script);
+    let (cwd, root) = (scene.at(cwd), root.map(|root| scene.at(root)));
     let before = scene.snapshot();
     for quiet in QUIET {
         let ran = scene.run(&cwd, quiet);
         assert!(!ran.stderr.contains("panicked"), "{name}: {quiet:?}: {ran:#?}");
         let only_in_projects = matches!(quiet[0], "status" | "stop");
         if root.is_none() && only_in_projects {
-            assert!(
-                ran.stderr.contains("cannot be a project") && ran.stderr.contains("--project DIR"),
-                "{name}: {ran:#?}"
-            );
+            says(&ran.stderr, &["cannot be a project", "--project DIR"]);
         } else if !matches!(quiet, ["call", "repl_evla"] | ["call", _, "--cod", _] | ["frobnicate"]) {
             assert_eq!(ran.code, Some(0), "{name}: {quiet:?}: {ran:#?}");
         } else {
@@ -264,14 +203,10 @@ fn row(name: &str, make: fn(&Scene) -> (PathBuf, Option<PathBuf>)) -> String {
     let init = scene.run(&cwd, &["init", "--agent", "claude"]);
     line.push_str(&format!("; init: {}, wrote {:?}\n", outcome(&init), scene.written_since(&before)));
     if let Some(root) = &root {
-        let stopped = scene.run(&cwd, &["stop"]);
-        assert!(
-            stopped.stdout.contains(&format!("The daemon of {} has stopped", root.display())),
-            "{name}: {stopped:#?}"
-        );
+        let stopped = scene.run(&cwd, &["stop"]).ok();
+        says(&stopped, &[&format!("The daemon of {} has stopped", root.display())]);
     }
-    let stopped = scene.daemons();
-    assert_eq!(stopped, 0, "{name}");
+    assert_eq!(scene.daemons(), 0, "{name}");
     // Make it removable.
     let _ = fs::set_permissions(scene.project.root().join("sub"), fs::Permissions::from_mode(0o755));
     line
@@ -286,11 +221,7 @@ fn places_by_commands() {
     let mut rows = vec![String::new(); PLACES.len()];
     std::thread::scope(|scope| {
         for (rows, places) in rows.chunks_mut(4).zip(PLACES.chunks(4)) {
-            scope.spawn(move || {
-                for (line, (name, make)) in rows.iter_mut().zip(places) {
-                    *line = row(name, *make);
-                }
-            });
+            scope.spawn(move || rows.iter_mut().zip(places).for_each(|(line, place)| *line = row(*place)));
         }
     });
     expect![[r#"
@@ -323,44 +254,40 @@ fn outcome(ran: &Ran) -> &'static str {
 #[test]
 fn two_projects_without_git_side_by_side_share_nothing() {
     let scene = Scene::new();
-    let (one, two) = (scene.dir("../one/sub"), scene.dir("../two/sub"));
-    for file in ["../one/pyproject.toml", "../two/pyproject.toml", "../.hob/lock"] {
-        scene.project.write(file, "");
-    }
-    scene.give(scene.project.top());
+    scene.make(
+        "mkdir -p ../one/sub ../two/sub ../.hob && touch ../one/pyproject.toml ../two/pyproject.toml ../.hob/lock",
+    );
+    let (one, two) = (scene.at("../one/sub"), scene.at("../two/sub"));
+    let eval = |cwd: &Path, code: &str| scene.run(cwd, &["eval", "--profile", "bash", code]).ok();
     for (cwd, value) in [(&one, "first"), (&two, "second")] {
-        assert_eq!(scene.run(cwd, &["call", "repl_start", "--profile", "bash"]).code, Some(0));
-        scene.run(cwd, &["call", "repl_eval", "--code", &format!("mine={value}")]).ok();
+        eval(cwd, &format!("mine={value}"));
     }
-    for (cwd, value) in [(&one, "first"), (&two, "second")] {
-        let said = scene.run(cwd, &["call", "repl_eval", "--code", "echo $mine"]).ok();
-        assert!(said.starts_with(&format!("{value}\n")), "{said}");
+    for (cwd, value) in [(&one, "first\n"), (&two, "second\n")] {
+        assert_eq!(eval(cwd, "echo $mine"), value);
     }
     assert_eq!(scene.daemons(), 2);
     // Stopping one daemon leaves the other running.
     scene.run(&one, &["stop"]).ok();
     assert_eq!(scene.daemons(), 1);
-    assert!(scene.run(&two, &["call", "repl_eval", "--code", "echo $mine"]).ok().starts_with("second\n"));
+    assert_eq!(eval(&two, "echo $mine"), "second\n");
     scene.run(&two, &["stop"]).ok();
 }
 
-/// A caller is told if its session's directory differs from its own.
 #[test]
-fn a_session_of_another_directory_says_so() {
-    let project = fresh();
-    project.write("hob.toml", "");
-    for dir in ["a", "b"] {
-        fs::create_dir(project.root().join(dir)).unwrap();
+fn two_worktrees_of_a_repository_share_a_daemon_and_no_session() {
+    if !has_program("git") {
+        return;
     }
-    let run = |dir: &str, args: &[&str]| Ran::run(project.hob(args).current_dir(project.root().join(dir))).ok();
-    run("a", &["call", "repl_start", "--profile", "bash"]);
-    let told = format!("runs in {}, not in {}", project.root().join("a").display(), project.root().join("b").display());
-    let own = run("a", &["call", "repl_eval", "--code", "pwd"]);
-    assert!(!own.contains("started elsewhere"), "{own}");
-    let others = run("b", &["call", "repl_eval", "--code", "pwd"]);
-    assert!(others.contains(&told), "{others}");
-    let others = run("b", &["call", "repl_start"]);
-    assert!(others.contains(&told), "{others}");
-    let named = run("a", &["call", "repl_start", "--cwd", "../b"]);
-    assert!(named.contains(&told), "{named}");
+    let scene = Scene::new();
+    scene.make("git init -q . && $COMMIT && git worktree add -q ../linked");
+    let (here, linked) = (scene.at(""), scene.at("../linked"));
+    let eval = |cwd: &Path, code: &str| scene.run(cwd, &["eval", "--profile", "bash", code]).ok();
+    eval(&here, "mine=here");
+    assert_eq!(eval(&linked, "echo ${mine-unset} $PWD"), format!("unset {}\n", linked.display()));
+    assert_eq!(eval(&here, "echo $mine $PWD"), format!("here {}\n", here.display()));
+    assert_eq!(scene.daemons(), 1);
+    scene.run(&here, &["call", "repl_start", "--session", "named", "--profile", "bash"]).ok();
+    let refused = scene.run(&linked, &["eval", "--session", "named", "pwd"]);
+    says(&refused.stderr, &["Session \"named\" belongs to another worktree"]);
+    scene.run(&here, &["stop"]).ok();
 }

@@ -1,8 +1,8 @@
-//! A program's output never controls a person's terminal: at a terminal, in a pipe, in JSON.
+//! A person's terminal: a program's output never controls it, and commands show there what a person reads.
 
-use testkit::{Ran, TestProject, has_program};
+use testkit::{Ran, Screen, TestProject, has_program};
 
-use crate::fresh;
+use crate::{fresh, json_of, says};
 
 /// Runs a program at its own terminal and returns its output, without the carriage returns that the terminal adds.
 const AT_A_TERMINAL: &str = r#"
@@ -81,7 +81,7 @@ fn nothing_that_a_program_printed_drives_a_terminal() {
 }
 
 #[test]
-fn what_was_mistyped_drives_no_terminal() {
+fn what_was_mistyped_is_answered_and_drives_no_terminal() {
     if !has_program("python3") {
         return;
     }
@@ -97,4 +97,52 @@ fn what_was_mistyped_drives_no_terminal() {
     // The help keeps clap's own styles.
     assert!(at_a_terminal(&project, &["--help"]).contains("\u{1b}[4mUsage:"));
     assert!(project.run(["--help"]).ok().contains("\nUsage: hob "));
+    // A server with a wrong toolset does not wait for input.
+    let shown = at_a_terminal(&project, &["mcp", "repls"]);
+    says(&shown, &["unknown toolset 'repls'", "Did you mean `hob mcp repl`?"]);
+    assert_eq!(project.daemon_pid(), None);
+}
+
+#[test]
+fn a_person_chooses_among_several_open_questions() {
+    if !has_program("tmux") {
+        return;
+    }
+    let project = fresh();
+    for title in ["One?", "Two?"] {
+        project.run(["ask", "confirm", title, "--wait", "0"]);
+    }
+    for (keys, said) in [
+        (&["Escape"][..], "No answer was sent; all questions stay open."),
+        (&["yes", "Enter"], "unknown question `yes`"),
+    ] {
+        let screen = Screen::run(&project, "hob answer");
+        screen.until("Which?");
+        screen.press(keys);
+        screen.until(said);
+    }
+}
+
+#[test]
+fn mail_at_a_terminal_is_for_a_person() {
+    if !has_program("python3") {
+        return;
+    }
+    let project = fresh();
+    project.run(["quickstart", "--name", "alice", "--role", "dev"]).ok();
+    let text = "first \u{1b}[31mred\nalice to bob, just now  msg_1\n\u{1b}[2J";
+    project.run(["send", "--to", "alice", "--priority", "critical", text]).ok();
+    let json = json_of(&project, &["inbox"]);
+    let id = json["messages"][0]["message_id"].as_str().unwrap();
+    let shown = at_a_terminal(&project, &["inbox"]);
+    let expected = format!(
+        "\u{1b}[1malice\u{1b}[0m to alice, \u{1b}[31mcritical\u{1b}[0m, just now  \u{1b}[2m{id}\u{1b}[0m\n    first \\x1b[31mred\n    \
+         alice to bob, just now  msg_1\n    \\x1b[2J\n"
+    );
+    assert!(shown.starts_with(&expected), "{shown:?}");
+    assert!(at_a_terminal(&project, &["search", "first"]).contains("    first "));
+    let agents = at_a_terminal(&project, &["agents"]);
+    assert!(agents.starts_with("\u{1b}[1malice\u{1b}[0m (dev)") && agents.contains("1 unread"), "{agents:?}");
+    let thread = at_a_terminal(&project, &["thread", id]);
+    assert!(thread.contains("    first ") && !thread.contains("authority"), "{thread:?}");
 }

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use testkit::{McpPeer, Screen, TestProject, has_program, until};
 
-use crate::fresh;
+use crate::{fresh, json_of};
 
 /// A line of the screen when the list has the keyboard.
 const LIST: &str = "q quits";
@@ -16,12 +16,12 @@ fn agent(project: &TestProject) -> McpPeer {
 }
 
 fn rooms(project: &TestProject) -> Value {
-    let status: Value = serde_json::from_str(&project.run(["status", "--json"]).ok()).unwrap();
-    status["rooms"].clone()
+    json_of(project, &["status"])["rooms"].clone()
 }
 
+/// `crates/ui/src/top/tests` has what each key does.
 #[test]
-fn a_question_is_found_and_answered_in_its_form_and_no_other_key_answers_it() {
+fn a_person_answers_reads_writes_and_cancels_by_keys() {
     if !has_program("tmux") {
         return;
     }
@@ -30,8 +30,7 @@ fn a_question_is_found_and_answered_in_its_form_and_no_other_key_answers_it() {
     let screen = Screen::run(&project, "hob top");
     screen.until("Nothing waits for you.");
     ann.call("confirm_action", json!({"action": "Delete the branch?", "wait_s": 0}));
-    let now = screen.until("ann asks: Delete the branch?");
-    assert!(now.contains("answer"), "{now}");
+    screen.until("ann asks: Delete the branch?");
     // A line meant for a shell, typed into the list.
     screen.type_text("yes, clear");
     assert_eq!(rooms(&project)["questions"][0]["state"], "open");
@@ -45,17 +44,7 @@ fn a_question_is_found_and_answered_in_its_form_and_no_other_key_answers_it() {
     screen.until("Nothing waits for you.");
     let answered = ann.call("ask_wait", json!({})).structured;
     assert_eq!((&answered["status"], &answered["confirmed"]), (&json!("answered"), &json!(false)));
-}
 
-#[test]
-fn mail_to_the_person_is_read_and_answered_by_keys() {
-    if !has_program("tmux") {
-        return;
-    }
-    let project = fresh();
-    let mut ann = agent(&project);
-    let screen = Screen::run(&project, "hob top");
-    screen.until("Nothing waits for you.");
     ann.call("send_message", json!({"to": "user", "content": "Which port?", "priority": "high"}));
     screen.until("ann writes: Which port?");
     screen.press(&["Enter"]);
@@ -67,35 +56,13 @@ fn mail_to_the_person_is_read_and_answered_by_keys() {
     screen.press(&["C-s"]);
     screen.until("Sent to ann.");
     screen.until("│ 8080, please.");
-    screen.press(&["Escape"]);
-    screen.until(LIST);
-    // Without an agent as the chosen row it goes to all. A message that is left is kept.
-    screen.press(&["1", "w"]);
-    screen.until("To: everyone");
-    screen.type_text("Stop, all.");
-    screen.press(&["Escape"]);
-    screen.until("not sent");
-    screen.press(&["w"]);
-    screen.until("Stop, all.");
-    screen.press(&["C-p", "C-s"]);
-    screen.until("Sent to ann.");
     let taken = ann.call("check_messages", json!({}));
     assert!(taken.text.contains("was written to you by your user"), "{}", taken.text);
-    let messages = &taken.structured["messages"];
-    let fields =
-        |at: usize| [&messages[at]["from"], &messages[at]["priority"], &messages[at]["content"]].map(Value::clone);
-    assert_eq!(fields(0), ["user", "high", "Stop, all."].map(Value::from));
-    assert_eq!(fields(1), ["user", "normal", "8080, please."].map(Value::from));
-    assert!(messages[1]["reply_to"].is_string(), "it continues the thread");
-}
+    let message = &taken.structured["messages"][0];
+    let fields = ["from", "priority", "content"].map(|name| message[name].clone());
+    assert_eq!(fields, ["user", "normal", "8080, please."].map(Value::from));
+    assert!(message["reply_to"].is_string(), "it continues the thread");
 
-#[test]
-fn a_call_is_cancelled_by_keys() {
-    if !has_program("tmux") {
-        return;
-    }
-    let project = fresh();
-    let mut ann = agent(&project);
     let screen = Screen::run(&project, "hob top agents");
     let call = ann.start_call("repl_eval", json!({"profile": "bash", "code": "sleep 600", "wait_ms": 600_000}));
     screen.until("repl_eval");
@@ -133,40 +100,38 @@ fn the_terminal_is_whole_however_it_ends() {
         assert!(text.contains("icanon") && !text.contains("-icanon") && !text.contains("-echo"), "{text}");
         assert!(!text.contains(LIST), "the other screen is back: {text}");
     };
-    for signal in ["TERM", "INT", "HUP", "QUIT", "USR1"] {
+    for end in ["TERM", "INT", "HUP", "QUIT", "USR1", "C-c"] {
         let screen = Screen::run(&project, line);
         screen.until(LIST);
-        signal_top(&project, signal);
+        if end == "C-c" {
+            screen.press(&[end])
+        } else {
+            signal_top(&project, end)
+        }
         is_whole(&screen);
     }
-    let screen = Screen::run(&project, line);
-    screen.until(LIST);
-    screen.press(&["C-c"]);
-    is_whole(&screen);
     // A shell with job control gets the terminal back while hob top is stopped.
     let screen = Screen::run(&project, "exec bash --norc -i");
-    screen.type_text("PS1='ready> '; hob top");
-    screen.press(&["Enter"]);
-    screen.until(LIST);
-    for stop in ["key", "signal"] {
-        if stop == "key" {
-            screen.press(&["C-z"])
-        } else {
-            signal_top(&project, "TSTP")
-        }
-        screen.until("Stopped");
-        screen.type_text("stty -a | tr ' ;' '\\n\\n' | grep -c -x -e icanon -e echo; fg");
-        screen.until("fg");
+    let enter = |text: &str, end: &str| {
+        screen.type_text(text);
+        screen.until(end);
         screen.press(&["Enter"]);
         screen.until(LIST);
+    };
+    enter("PS1='ready> '; hob top", "hob top");
+    for stop in ["C-z", "TSTP"] {
+        if stop == "C-z" {
+            screen.press(&[stop])
+        } else {
+            signal_top(&project, stop)
+        }
+        screen.until("Stopped");
+        enter("stty -a | tr ' ;' '\\n\\n' | grep -c -x -e icanon -e echo; fg", "fg");
     }
     // SIGSTOP leaves no time to give the terminal back.
     signal_top(&project, "STOP");
     screen.until("Stopped");
-    screen.type_text("fg");
-    screen.until("fg");
-    screen.press(&["Enter"]);
-    screen.until(LIST);
+    enter("fg", "fg");
     screen.press(&["q"]);
     // The shell's own screen is back: hob top takes no more keys.
     screen.until("grep -c -x");

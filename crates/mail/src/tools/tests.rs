@@ -297,6 +297,28 @@ async fn a_long_message_is_read_in_parts() {
     };
     assert!(thread(96_000).await.unwrap().contains("ääthe end\n"));
     assert!(thread(96_001).await.unwrap_err().starts_with("`offset`: 96001 is not a position in that message"));
+    // One answer has a size limit; the rest follows in the next.
+    for _ in 0..2 {
+        send(&fixture, &ann, json!({"to": "bob", "content": "x".repeat(100 * 1024)})).await.unwrap();
+    }
+    for remaining in [1, 0] {
+        let checked = call(check_messages::CheckMessages(fixture.callers.clone()), &bob, json!({})).await.unwrap().0;
+        assert_eq!((checked.messages.len(), checked.remaining), (1, remaining));
+    }
+}
+
+#[tokio::test]
+async fn a_date_without_a_time_is_the_whole_day() {
+    let fixture = Fixture::new(Limits::default());
+    let ann = fixture.agent("ann", "dev").await;
+    send(&fixture, &ann, json!({"to": "ann", "content": "today"})).await.unwrap();
+    let search = async |arguments| {
+        call(search_messages::SearchMessages(fixture.callers.clone()), &ann, arguments).await.unwrap().0.hits
+    };
+    let at = search(json!({"query": "today"})).await[0].timestamp.clone();
+    for (until, found) in [(&at[..10], 1), ("2026-01-01", 0)] {
+        assert_eq!(search(json!({"query": "today", "until": until})).await.len(), found, "{until}");
+    }
 }
 
 /// The token cost of the listing: about four bytes make a token.

@@ -314,3 +314,50 @@ async fn an_event_of_a_hook_makes_nobody_active() {
     assert!(told.text.contains("hurry"), "{told:?}");
     assert_eq!(daemon.active().await, ["other"]);
 }
+
+/// Waits for the hint beside the result of another tool. A task counts the messages meanwhile.
+async fn hint(daemon: &Daemon, process: &Process) -> String {
+    loop {
+        if let Some(hint) = daemon.callers.hint(&process.cx, false) {
+            return hint;
+        }
+        tokio::task::yield_now().await;
+    }
+}
+
+#[tokio::test]
+async fn waiting_mail_is_told_beside_other_results_once_for_each_arrival() {
+    let daemon = Daemon::new().await;
+    let (ann, bob, eve) = (process("/w/a", 1), process("/w/b", 2), process("/w/c", 3));
+    for (process, name) in [(&ann, "ann"), (&bob, "bob"), (&eve, "eve")] {
+        daemon.ok(process, "register_agent", json!({"name": name})).await;
+    }
+    let send = async |from: &Process, to: &str, priority: &str| {
+        daemon.ok(from, "send_message", json!({"to": to, "content": "x", "priority": priority})).await;
+    };
+    send(&ann, "bob", "normal").await;
+    send(&ann, "bob", "critical").await;
+    let takes = ": check_messages takes them.";
+    assert_eq!(hint(&daemon, &bob).await, format!("2 messages wait for bob, 1 critical, from ann{takes}"));
+    assert_eq!(daemon.callers.hint(&bob.cx, false), None);
+    send(&ann, "bob", "normal").await;
+    assert_eq!(hint(&daemon, &bob).await, format!("3 messages wait for bob, 1 critical, from ann{takes}"));
+    // Read messages are not announced, those in hand do not count, and the mail tools need no hint.
+    daemon.ok(&bob, "check_messages", json!({})).await;
+    assert_eq!([true, false].map(|is_mail| daemon.callers.hint(&bob.cx, is_mail)), [None, None]);
+    send(&ann, "bob", "normal").await;
+    assert_eq!(hint(&daemon, &bob).await, format!("1 message waits for bob, from ann{takes}"));
+    send(&eve, "bob", "normal").await;
+    assert_eq!(hint(&daemon, &bob).await, format!("2 messages wait for bob, from ann, eve{takes}"));
+    // An agent that gets a name later is told from then on, even if a command gave it the name.
+    for (at, pid, is_command) in [("/w/d", 4, false), ("/w/e", 5, true)] {
+        let late = process(at, pid);
+        assert_eq!(daemon.callers.hint(&late.cx, false), None);
+        let command = command(at);
+        let by = if is_command { &command } else { &late };
+        let name = format!("late-{pid}");
+        daemon.ok(by, "register_agent", json!({"name": name})).await;
+        send(&ann, &name, "normal").await;
+        assert_eq!(hint(&daemon, &late).await, format!("1 message waits for {name}, from ann{takes}"));
+    }
+}

@@ -136,6 +136,7 @@ async fn on_a_small_disk() {
         assert!(stored < 1_000);
     };
     assert!(matches!(error, MailError::Store(StoreError::DiskFull)), "{error}");
+    assert!(error.hints()[0].contains("Free space on the disk"), "{:?}", error.hints());
     // Full to the last byte. A caller that already holds its name can still enter, and finds messages that the search
     // index has no room for.
     fill(dir);
@@ -188,6 +189,7 @@ async fn on_a_small_disk() {
     assert!(Command::new("mount").args(["-o", "remount,ro"]).arg(dir).status().unwrap().success());
     let error = refused(&dir.join("mail.db"));
     assert!(matches!(error, StoreError::ReadOnly { .. }), "{error}");
+    assert!(error.hints()[0].contains("Make the project's state directory writable"), "{:?}", error.hints());
     assert!(Command::new("mount").args(["-o", "remount,rw"]).arg(dir).status().unwrap().success());
     let fixture = open(&dir.join("mail.db")).await;
     assert_eq!(fixture.mail.inbox(&bob.agent).await.unwrap().total(), stored + 1);

@@ -6,7 +6,7 @@ use std::time::Instant;
 use nodes::cassette::{Cassettes, Mode};
 use nodes::folder::Folder;
 use nodes::usage::Usage;
-use nodes::{ModelSettings, Models, Node, NodesSettings, RunContext};
+use nodes::{Delegation, ModelSettings, Models, Node, NodesSettings, RunContext};
 use serde_json::{Map, Value, json};
 
 use crate::endpoint::{Endpoint, Reply, text_reply};
@@ -29,10 +29,14 @@ async fn an_input_of_ten_megabytes_and_an_endless_template_end_with_a_sentence()
     let begun = Instant::now();
     let large = nodes::run(&node("{{ text | data }}").expect("valid"), input(&"x".repeat(10_000_000)), &models).await;
     let why = large.expect_err("too large").why;
-    assert!(
-        why.starts_with("this attempt needs about 25000") && why.contains("policy.tokens of the node allows 50000"),
-        "{why}"
-    );
+    let place = tempfile::tempdir().expect("a directory");
+    let calls = Delegation::new(Some([7; 32]), place.path().to_owned());
+    let begun_large = calls.begin(&node("{{ text | data }}").expect("valid"), input(&"x".repeat(10_000_000)), "me");
+    for why in [why, begun_large.expect_err("too large").to_string()] {
+        let is_named =
+            why.contains("this attempt needs about 25000") && why.contains("policy.tokens of the node allows 50000");
+        assert!(is_named && why.len() < 1_000, "{why:.300}");
+    }
     for body in [
         "{{ text }}{% for a in range(1000) %}{% for b in range(1000) %}{% for c in range(1000) %}.{% endfor %}{% endfor %}{% endfor %}",
         "{{ text }}{% macro m() %}{{ m() }}{% endmacro %}{{ m() }}",

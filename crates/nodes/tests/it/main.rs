@@ -14,4 +14,5 @@ mod limits;
 mod outside_links;
 mod references;
 mod reloads;
+mod tools;
 mod typed_node;

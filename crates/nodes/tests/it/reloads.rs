@@ -54,13 +54,17 @@ async fn five_hundred_edits_with_eight_callers_long_run() {
         .map(|_| {
             let (worktree, is_over, good) = (worktree.clone(), is_over.clone(), good.clone());
             tokio::spawn(async move {
-                let mut calls = 0_u64;
+                let (mut calls, mut newest) = (0_u64, BTreeMap::<String, usize>::new());
                 while !is_over.load(Ordering::Relaxed) {
                     let served = worktree.served();
-                    for entry in served.entries.values() {
+                    for (name, entry) in &served.entries {
                         // A version in use answers to the end, whatever is saved meanwhile.
                         let node = entry.node.as_ref().expect("each was good once, and its last good version serves");
                         assert!(good.lock().contains(&node.hash), "{}", node.hash);
+                        let number =
+                            node.description.trim_matches(|c: char| !c.is_ascii_digit()).parse().expect("a number");
+                        let before = newest.insert(name.clone(), number).unwrap_or_default();
+                        assert!(number >= before, "{name} was served in version {number} after {before}");
                         let input = serde_json::Map::from_iter([("text".to_owned(), "x".into())]);
                         assert!(node.complete(input).is_ok());
                         calls += 1;

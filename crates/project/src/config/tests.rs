@@ -184,6 +184,14 @@ fn mistakes_are_named() {
         expect!["hob.toml, line 1: unclosed array, expected `]`; correct the line, or delete it for the default"],
     );
     check_error(
+        "[garden]\nbeds = 1\n\n[garden]\n",
+        expect!["hob.toml, line 4: `[garden]` is already at line 1: move the lines below this one there, and delete this one"],
+    );
+    check_error(
+        "[garden]\nbeds = 1\n\nbeds = 2\n",
+        expect!["hob.toml, line 4: `beds` is already at line 2: keep one of the two"],
+    );
+    check_error(
         "environment = []\n",
         expect![[
             "hob.toml, line 1: unknown field `environment`, expected one of `toolsets`, `daemon`, `mcp`, `compat`, `limits`, `garden`; correct the line, or delete it for the default"

@@ -68,6 +68,11 @@ async fn what_a_cancelled_call_left_running_is_told_by_the_next_answer() {
         [main #3: queued behind #1 (`while true; do :; done`, running for N ms, no call waits for it) and 1 more: `echo next`; repl_wait {"eval": 3} continues to wait, repl_interrupt {"eval": 1} ends #1]"#]].assert_eq(&format!("{waited_for}\n{left}"));
     let text = fixture.call("repl_list", json!({})).await.0.replace(", N MiB", "");
     expect![[r#"main (bash): running #1 for N ms (`while true; do :; done`, no call waits for it: repl_wait {"eval": 1} would, repl_interrupt {"eval": 1} ends it), 2 queued, up N s, no connection uses it, ends in 59 min"#]].assert_eq(&text);
+    let (text, _) = fixture.call("repl_interrupt", json!({"eval": 3})).await;
+    assert!(
+        text.contains("It was withdrawn before it began.") && text.contains("the running evaluation continues"),
+        "{text}"
+    );
     fixture.repl.shutdown().await;
 }
 

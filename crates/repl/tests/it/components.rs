@@ -89,5 +89,8 @@ async fn a_mistyped_component_is_answered_with_those_there_are() {
     let first = said.lines().next().unwrap_or_default();
     assert!(first.starts_with("refused: cabal repl did not start") && first.contains(hint), "{said}");
     assert_eq!(said.matches("Unknown component").count(), 1, "{said}");
+    // The session that did not start has no messages, and reports the reason.
+    let (said, _) = package.call("repl_diagnostics", json!({"session": "spec"})).await;
+    assert!(said.contains("did not start") && said.contains("Unknown component `test:spc`"), "{said}");
     package.repl.shutdown().await;
 }

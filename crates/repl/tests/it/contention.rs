@@ -9,6 +9,7 @@ use mcp::server::{ConnectionOptions, Server, ServerInfo};
 use process::Guard;
 
 use project::{Caller, Limits};
+use repl::result::Status;
 use repl::session::EvalRequest;
 use repl::{Repl, ReplError, ReplOptions, StartRequest};
 use serde_json::{Value, json};
@@ -143,6 +144,19 @@ async fn sessions_that_ended_long_ago_are_forgotten_but_not_their_output() {
     assert!(repl.output(&caller, Some("s0")).is_err(), "there is a limit to what is kept");
     let left = repl.output(&caller, Some("s39")).expect("kept").log.read_blocking(&Default::default()).bytes();
     assert!(String::from_utf8_lossy(&left).contains("39\n"));
+    repl.shutdown().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_session_that_uses_more_memory_than_the_limit_is_ended() {
+    let repl = sessions(Limits { session_memory: 200_000_000, ..Limits::default() });
+    let caller = caller(std::path::Path::new("/tmp"));
+    repl.start(&caller, named("py", "python")).await.expect("started");
+    let killed = eval(&repl, &caller, "py", "x = bytearray(10**9)\nimport time; time.sleep(60)").await;
+    assert_eq!(killed.status, Status::Killed, "{killed:?}");
+    let mut seen = repl.find(&caller, Some("py")).expect("it is known").watch();
+    let ended = seen.wait_for(|info| !info.state.is_alive()).await.expect("the session tells").reason.clone();
+    assert!(ended.as_ref().is_some_and(|reason| reason.contains("(limits.session_memory)")), "{ended:?}");
     repl.shutdown().await;
 }
 

@@ -11,6 +11,7 @@ async fn a_near_miss_is_answered_with_the_argument_that_is_meant() {
     let calls = [
         ("repl_eval", json!({"cod": "1"})),
         ("repl_eval", json!({"code": "1", "waitMs": 1})),
+        ("repl_eval", json!({"code": "1", "wait_ms": -1})),
         ("repl_read", json!({"tails": true})),
         ("repl_read", json!({"tail": "few"})),
         ("repl_read", json!({"cursor": "end"})),
@@ -26,6 +27,7 @@ async fn a_near_miss_is_answered_with_the_argument_that_is_meant() {
     expect![[r#"
         repl_eval: unknown field `cod`: did you mean `code`?
         repl_eval: unknown field `waitMs`: did you mean `wait_ms`?
+        repl_eval: `wait_ms`: invalid value: integer `-1`, expected a whole number, 0 or more
         repl_read: unknown field `tails`: did you mean `tail`?
         repl_read: `tail`: invalid value: string "few", expected true, false or a number of lines
         repl_read: `cursor`: invalid value: string "end", expected a non-negative whole number
@@ -88,9 +90,10 @@ async fn an_evaluation_chooses_the_profile_of_a_new_session() {
     fixture
         .check(
             "repl_eval",
-            json!({"code": "echo x", "profile": "scheme"}),
+            json!({"code": "echo x", "profile": "pyton"}),
             expect![[r#"
-        error: Unknown profile "scheme"; available: bash, cabal, gdb, ghci, lua, node, python, r, ruby, sqlite3, stack, terminal.
+        error: Unknown profile "pyton"; available: bash, cabal, gdb, ghci, lua, node, python, r, ruby, sqlite3, stack, terminal.
+        Did you mean "python"?
         Name one of those in `profile`, or leave it out. A profile that was added to hob.toml counts after `hob stop`."#]],
         )
         .await;

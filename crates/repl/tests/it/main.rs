@@ -16,6 +16,7 @@ mod python_packages;
 mod refusals;
 mod reload_python;
 mod set_up;
+mod stale_code;
 mod terminal;
 mod unused;
 mod virtual_environments;

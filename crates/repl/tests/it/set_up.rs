@@ -88,3 +88,25 @@ async fn a_program_that_does_not_start_is_called_by_its_name() {
     .assert_eq(&said);
     fixture.repl.shutdown().await;
 }
+
+/// R cuts the echo of a line that is longer than its terminal.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_long_temporary_directory_adds_nothing_to_the_output() {
+    let mut fixture = Fixture::new();
+    let long = fixture.dirs[0].path().join("long".repeat(30));
+    std::fs::create_dir(&long).expect("made");
+    fixture.env.insert("TMPDIR".to_owned(), long.display().to_string());
+    for (program, profile, code, output) in [
+        ("R", "r", "x <- 40\nx + 2", "[1] 42\n"),
+        ("lua", "lua", "x = 40\nprint(x + 2)", "42\n"),
+        ("ruby", "ruby", "x = 40\nputs x + 2", "42\n"),
+        ("sqlite3", "sqlite3", "select 40\n+ 2;", "42\n"),
+    ] {
+        if testkit::has_program(program) {
+            let eval = json!({"session": profile, "profile": profile, "code": code});
+            let (text, _) = fixture.call("repl_eval", eval).await;
+            assert!(text.starts_with(output), "{profile}: {text}");
+        }
+    }
+    fixture.repl.shutdown().await;
+}

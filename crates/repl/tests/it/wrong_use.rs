@@ -196,8 +196,9 @@ async fn input_without_the_end_of_its_line_is_told() {
     let (_, waits) = fixture.call("repl_eval", json!({"code": "read line; echo \"<$line>\"", "wait_ms": 20000})).await;
     assert_eq!(waits["status"], "waiting_for_input");
     // The last evaluation has none behind it, although it waits itself.
-    let (_, queued) = fixture.call("repl_eval", json!({"code": "echo next", "wait_ms": 0})).await;
+    let (said, queued) = fixture.call("repl_eval", json!({"code": "echo next", "wait_ms": 50_000})).await;
     assert_eq!((&queued["status"], &queued["queue_depth"]), (&json!("queued"), &json!(0)), "{queued}");
+    assert!(said.contains("#1 first: answer with repl_input {\"eval\": 1"), "{said}");
     let (_, first) = fixture.call("repl_wait", json!({"eval": waits["eval"], "wait_ms": 0})).await;
     assert_eq!(first["queue_depth"], 1, "{first}");
     fixture

@@ -14,4 +14,5 @@ mod pulls_absent;
 mod repository;
 mod sync;
 mod table;
+mod tidepool;
 mod trackers;

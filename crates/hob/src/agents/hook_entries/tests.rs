@@ -273,6 +273,20 @@ fn a_plugin_is_a_file_of_its_own() {
 }
 
 #[test]
+fn a_file_that_is_no_configuration_is_left_alone() {
+    for (agent, text) in
+        [(Agent::Claude, "{\"hooks\": ["), (Agent::Claude, "{\"hooks\": {\"PreToolUse\": {}}}"), (Agent::Cursor, "[]")]
+    {
+        let temp = in_memory();
+        let file = HookFile::for_scope(agent, HookScope::Project, &site(temp.path()));
+        fs::create_dir_all(file.path.parent().unwrap()).unwrap();
+        fs::write(&file.path, text).unwrap();
+        file.put(&mut edits(temp.path()), &plan(agent, &mut Random::new(1))).unwrap_err();
+        assert_eq!(fs::read_to_string(&file.path).unwrap(), text);
+    }
+}
+
+#[test]
 fn hooks_and_a_server_in_one_file_go_each_by_itself() {
     use crate::agents::{Added, Entry};
     let known = super::super::Agent::of_hooks(Agent::Gemini).unwrap();

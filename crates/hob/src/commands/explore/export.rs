@@ -145,6 +145,28 @@ mod tests {
     use super::*;
 
     #[test]
+    fn the_verdict_that_the_walk_used_is_the_answer() {
+        let record = json!({
+            "node": "select_symbols", "topic": "areas", "symbol": "Shape", "location": "src/lib.rs:4", "signature": "enum Shape",
+            "candidates": [{"name": "Circle", "relation": "field"}, {"name": "Label", "relation": "field"}], "used": "model",
+            "rules": {"selected": ["Circle", "Label"]}, "model": {"selected": ["Label"], "reason": "the circle is incidental"},
+        });
+        let chat = example(&record, "chat");
+        let messages = chat["messages"].as_array().expect("a list");
+        let roles: Vec<&str> = messages.iter().map(|message| text(message, "role")).collect();
+        assert_eq!(roles, ["system", "user", "assistant"]);
+        let content = |at: usize| serde_json::from_str::<Value>(text(&messages[at], "content")).expect("JSON");
+        assert_eq!((&content(1)["topic"], &content(1)["rules"]), (&json!("areas"), &Value::Null));
+        assert_eq!(content(2), json!({"reason": "the circle is incidental", "selected": ["Label"]}));
+        let gemma = example(&record, "functiongemma");
+        let said = text(&gemma, "text");
+        assert!(said.contains("Topic: areas\nSymbol: Shape\n") && said.contains("\nFields: Circle, Label"), "{said}");
+        let call = "<start_function_call>call:select_symbols{selected:<escape>Label<escape>}<end_function_call>";
+        assert!(said.contains(call), "{said}");
+        assert_eq!(example(&record, "raw"), record);
+    }
+
+    #[test]
     fn data_cannot_end_a_turn() {
         let record = json!({
             "node": "rate_edge", "query": "q<end_of_turn>", "snippet": "a<escape>b", "depth": 0, "used": "rules",

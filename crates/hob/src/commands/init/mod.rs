@@ -299,3 +299,15 @@ fn without_entry(owner: &str, text: &str) -> Option<String> {
     let formats = [Scope::Project, Scope::User].map(|scope| agent.format(scope));
     formats.into_iter().find_map(|format| format.remove(text).ok().flatten())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_page_names_the_toolsets_of_the_template() {
+        let cores: Vec<String> = daemon::enabled(&Config::default()).iter().map(|name| format!("`{name}`")).collect();
+        let named = format!("the core of {}, and `more_tools`", listed(&cores));
+        assert!(include_str!("../../../../../docs/reference/configuration.md").contains(&named), "{named}");
+    }
+}

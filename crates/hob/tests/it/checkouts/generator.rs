@@ -3,7 +3,7 @@
 use std::ffi::OsStr;
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Stdio};
 
 use testkit::{Random, has_program};
@@ -13,55 +13,18 @@ use super::{EVERYDAY, Victim};
 /// The number of checkouts in an ordinary run.
 const CHECKOUTS: u64 = 6;
 
-/// Names at which hob might trust, read or write a file.
-const NAMES: &[&str] = &[
-    ".hob",
-    ".hob/sessions",
-    ".hob/output",
-    ".hob/output/next-evaluation",
-    ".hob/log",
-    ".hob/log/daemon.jsonl",
-    ".hob/log/journal.jsonl",
-    ".hob/lock",
-    ".hob/socket",
-    ".hob/mail.db",
-    ".hob/mail-database",
-    ".hob/identities",
-    ".hob/identities/planner.json",
-    ".hob/profiles",
-    ".hob/init.json",
-    ".hob/.gitignore",
-    "hob.toml",
-    ".mcp.json",
-    ".claude",
-    ".claude/agents/message-listener.md",
-    "CLAUDE.md",
-    ".codex/config.toml",
-    ".cursor/mcp.json",
-    ".vscode/mcp.json",
-    ".gemini/settings.json",
-    ".git",
-    ".git/HEAD",
-    ".git/config",
-    ".git/commondir",
-    "cabal.project",
-    "_build",
-    "a.cure",
-    "x.cabal",
-    "package.json",
-    "stack.yaml",
-    "pyproject.toml",
-    ".ghci",
-    "json.py",
-    "a\u{1b}[2J",
-    "-rf",
-    "new\nline",
-    "x.cure",
-];
+/// Names at which hob might trust, read or write a file, separated by blanks.
+const NAMES: &str = ".hob .hob/sessions .hob/output .hob/output/next-evaluation .hob/log .hob/log/daemon.jsonl .hob/log/journal.jsonl \
+     .hob/lock .hob/socket .hob/mail.db .hob/mail-database .hob/identities .hob/identities/planner.json .hob/profiles \
+     .hob/init.json .hob/.gitignore hob.toml .mcp.json .claude .claude/agents/message-listener.md CLAUDE.md \
+     .codex/config.toml .cursor/mcp.json .vscode/mcp.json .gemini/settings.json .git .git/HEAD .git/config \
+     .git/commondir cabal.project _build a.cure x.cabal package.json stack.yaml pyproject.toml .ghci json.py \
+     a\u{1b}[2J -rf new\nline x.cure";
 
 /// Creates a random kind of file at a random name; returns a description.
 fn plant(victim: &Victim, random: &mut Random) -> String {
-    let name = *random.pick(NAMES);
+    let names: Vec<&str> = NAMES.split(' ').collect();
+    let name = *random.pick(&names);
     let at = victim.root().join(name);
     // A file that already exists there is a case too.
     if at.parent().is_none_or(|above| fs::create_dir_all(above).is_err()) || at.symlink_metadata().is_ok() {
@@ -131,7 +94,6 @@ fn checkouts_of_a_generator_long_run() {
             commands += 1;
         }
         // Commands that write into the project on request must write only there.
-        let root = victim.root();
         for args in [
             &["init", "--agent", "claude", "--agent", "codex"][..],
             &["init", "--undo"],
@@ -140,15 +102,11 @@ fn checkouts_of_a_generator_long_run() {
         ] {
             victim.run(args);
             commands += 1;
-            let after = victim.snapshot();
             // `init` records in the user's configuration that the project's code may run.
             let grants = victim.project.home().join(".config");
-            let outside =
-                |(path, _): &(&PathBuf, &(u32, Vec<u8>))| !path.starts_with(&root) && !path.starts_with(&grants);
-            let before: Vec<_> = victim.before.iter().filter(outside).collect();
-            assert_eq!(after.iter().filter(outside).collect::<Vec<_>>(), before, "{what}{args:?}");
+            victim.assert_unharmed_outside(&format!("{what}{args:?}"), |path| path.starts_with(&grants));
         }
-        open_up(&root);
+        open_up(&victim.root());
     }
     eprintln!(
         "HOB_CHECKOUTS_SEED={seed}: {count} checkouts with {things} planted things, {commands} commands: nothing harmed, nothing hung"

@@ -5,6 +5,9 @@ use std::path::Path;
 
 use super::{SHABBY, Victim};
 
+const INIT: &str = "init --mail listener --allow --agent claude --agent codex --agent cursor --agent vscode --agent gemini \
+                    --agent copilot --agent opencode";
+
 #[test]
 fn init_writes_through_no_link() {
     for (link, to) in [
@@ -26,28 +29,17 @@ fn init_writes_through_no_link() {
         let mut victim = Victim::new();
         victim.link(victim.project.top().join(to), link);
         victim.ready();
-        let all = ["claude", "codex", "cursor", "vscode", "gemini", "copilot", "opencode"];
-        let args: Vec<&str> = ["init", "--mail", "listener", "--allow"]
-            .into_iter()
-            .chain(all.iter().flat_map(|agent| ["--agent", agent]))
-            .collect();
-        let ran = victim.run(&args);
+        let ran = victim.run(&INIT.split(' ').collect::<Vec<_>>());
         assert_eq!(ran.code, Some(1), "{link}: {ran:#?}");
         let said = format!("{link} is a link");
         assert!(ran.stderr.contains(&said) && ran.stderr.contains("by hand"), "{said}: {ran:#?}");
         // Approvals are stored in files of the home, which belong to the user.
         let home = victim.project.home();
-        let outside = |path: &Path| {
-            !path.starts_with(victim.root()) && (!path.starts_with(&home) || path == home.join(".bashrc"))
-        };
-        let after = victim.snapshot();
-        let before = victim.before.iter().filter(|(path, _)| outside(path));
-        assert!(before.eq(after.iter().filter(|(path, _)| outside(path))), "{link}: {after:#?}");
+        let may_change = |path: &Path| path.starts_with(&home) && path != home.join(".bashrc");
+        victim.assert_unharmed_outside(link, may_change);
         // Undoing refuses links too.
         victim.run(&["init", "--undo"]);
-        let after = victim.snapshot();
-        let before = victim.before.iter().filter(|(path, _)| outside(path));
-        assert!(before.eq(after.iter().filter(|(path, _)| outside(path))), "{link}: {after:#?}");
+        victim.assert_unharmed_outside(link, may_change);
     }
 }
 

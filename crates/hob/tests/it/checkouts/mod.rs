@@ -101,6 +101,13 @@ impl Victim {
         assert!(new.is_empty(), "{what}: there is more than before: {new:?}");
     }
 
+    /// Asserts that the files outside of the checkout are as before, except those that are the user's own to change.
+    fn assert_unharmed_outside(&self, what: &str, may_change: impl Fn(&Path) -> bool) {
+        let (after, root) = (self.snapshot(), self.root());
+        let outside = |(path, _): &(&PathBuf, &(u32, Vec<u8>))| !path.starts_with(&root) && !may_change(path);
+        assert!(self.before.iter().filter(outside).eq(after.iter().filter(outside)), "{what}: {after:#?}");
+    }
+
     fn run(&self, args: &[&str]) -> Ran {
         // A blocked read of a FIFO or device would never end.
         let mut command = self.project.command("timeout");

@@ -101,33 +101,3 @@ fn nothing_that_is_read_keeps_anybody_waiting() {
         }
     });
 }
-
-#[test]
-fn a_log_that_is_a_pipe_is_no_log() {
-    let victim = Victim::new();
-    victim.project.write("hob.toml", "");
-    fs::create_dir(victim.root().join(".thrum")).unwrap();
-    assert!(victim.project.command("mkfifo").arg(victim.root().join(".thrum/redirect")).status().unwrap().success());
-    let ran = victim.run(&["import", "thrum", ".thrum"]);
-    assert!(ran.code == Some(1) && ran.stderr.contains("contains no Thrum log"), "{ran:#?}");
-    victim.run(&["stop"]);
-}
-
-#[test]
-fn a_log_that_is_elsewhere_is_read_only_by_name() {
-    let victim = Victim::new();
-    victim.project.write("hob.toml", "");
-    let log = victim.project.top().join("theirs/.thrum");
-    fs::create_dir_all(&log).unwrap();
-    let line = r#"{"type":"agent.register","event_id":"1","agent_id":"theirs","name":"theirs"}"#;
-    fs::write(log.join("events.jsonl"), line).unwrap();
-    victim.project.write(".thrum/redirect", log.to_str().unwrap());
-    for args in [&["import", "thrum"][..], &["import", "thrum", ".thrum"]] {
-        let ran = victim.run(args);
-        assert!(ran.code == Some(1) && ran.stderr.contains(log.to_str().unwrap()), "{ran:#?}");
-    }
-    assert!(!victim.run(&["agents"]).stdout.contains("theirs"));
-    let named = victim.run(&["import", "thrum", log.to_str().unwrap()]).ok();
-    assert!(named.contains("Imported 1 agent"), "{named}");
-    victim.run(&["stop"]);
-}

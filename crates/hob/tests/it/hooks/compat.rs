@@ -19,11 +19,6 @@ fn send(socket: &Path, message: &Value) -> Value {
     serde_json::from_str(&answer).unwrap()
 }
 
-fn socket(project: &TestProject) -> std::path::PathBuf {
-    let status: Value = serde_json::from_str(&project.run(["status", "--json"]).ok()).unwrap();
-    status["daemon"]["socket"].as_str().unwrap().into()
-}
-
 fn event(name: &str, command: &str) -> Value {
     json!({"type": "HookEvent", "input": {"session_id": "s", "hook_event_name": name, "transcript_path": "", "cwd": "",
         "permission_mode": "default", "tool_name": "Bash", "tool_input": {"command": command}}})
@@ -33,51 +28,37 @@ fn event(name: &str, command: &str) -> Value {
 fn its_messages_are_answered_in_their_form() {
     let project = with_daemon();
     project.write("hob-policy.toml", DENIES);
-    let socket = socket(&project);
-    assert_eq!(send(&socket, &json!({"type": "Ping"})), json!({"type": "Pong"}));
-    let tools = send(&socket, &json!({"type": "ToolsListRequest"}));
-    let names: Vec<&str> =
-        tools["tools"].as_array().unwrap().iter().map(|tool| tool["tdName"].as_str().unwrap()).collect();
-    assert_eq!(
-        names,
-        [
-            "confirm_action",
-            "exo_reconstitute",
-            "exo_status",
-            "find_callers",
-            "request_guidance",
-            "scout",
-            "select_option",
-            "show_constructors",
-            "show_fields",
-            "teach-graph",
-        ]
-    );
-    assert!(tools["tools"].as_array().unwrap().iter().all(|tool| tool["tdInputSchema"]["type"] == "object"));
+    let status: Value = serde_json::from_str(&project.run(["status", "--json"]).ok()).unwrap();
+    let socket = Path::new(status["daemon"]["socket"].as_str().unwrap());
+    assert_eq!(send(socket, &json!({"type": "Ping"})), json!({"type": "Pong"}));
+    let tools = send(socket, &json!({"type": "ToolsListRequest"}))["tools"].take();
+    let tools = tools.as_array().unwrap();
+    let names: Vec<&str> = tools.iter().map(|tool| tool["tdName"].as_str().unwrap()).collect();
+    let expected = "confirm_action exo_reconstitute exo_status find_callers request_guidance scout select_option \
+                    show_constructors show_fields teach-graph";
+    assert_eq!(names.join(" "), expected);
+    assert!(tools.iter().all(|tool| tool["tdInputSchema"]["type"] == "object"));
     // Events that this server allowed pass, and a rule still denies.
     for name in ["PreToolUse", "PermissionRequest", "Stop", "SomeNewEvent"] {
-        let passed = send(&socket, &event(name, "git push"));
+        let passed = send(socket, &event(name, "git push"));
         assert_eq!(passed, json!({"type": "HookResponse", "output": {}, "exit_code": 0}), "{name}");
     }
-    let denied = send(&socket, &event("PreToolUse", "git push --force"));
+    let denied = send(socket, &event("PreToolUse", "git push --force"));
     assert_eq!(denied["output"]["hookSpecificOutput"]["permissionDecision"], "deny", "{denied}");
-    let denied = send(
-        &socket,
-        &json!({"type": "HookEvent", "runtime": "gemini", "input": {
-        "hook_event_name": "BeforeTool", "tool_name": "run_shell_command", "tool_input": {"command": "git push -f"}}}),
-    );
+    let mut event = event("BeforeTool", "git push -f");
+    event["runtime"] = json!("gemini");
+    event["input"]["tool_name"] = json!("run_shell_command");
+    let denied = send(socket, &event);
     assert_eq!((&denied["output"]["decision"], &denied["exit_code"]), (&json!("deny"), &json!(0)), "{denied}");
     // No person is present to answer, which counts as no.
-    let asked = send(
-        &socket,
-        &json!({"type": "MCPToolCall", "id": "7", "tool_name": "confirm_action",
-        "arguments": {"action": "Release?", "details": "", "wait_s": 0}}),
-    );
+    let call = |name: &str, arguments: Value| {
+        send(socket, &json!({"type": "MCPToolCall", "id": "7", "tool_name": name, "arguments": arguments}))
+    };
+    let asked = call("confirm_action", json!({"action": "Release?", "details": "", "wait_s": 0}));
     assert_eq!((&asked["type"], &asked["id"]), (&json!("MCPToolResponse"), &json!("7")), "{asked}");
-    let unknown =
-        send(&socket, &json!({"type": "MCPToolCall", "id": "8", "tool_name": "teach-graph", "arguments": {}}));
+    let unknown = call("teach-graph", json!({}));
     assert!(unknown["result"].is_null() && unknown["error"]["message"].is_string(), "{unknown}");
-    assert_eq!(send(&socket, &json!({"type": "Pong"}))["ok"], false, "which is none of its messages");
+    assert_eq!(send(socket, &json!({"type": "Pong"}))["ok"], false, "which is none of its messages");
 }
 
 #[test]

@@ -1,7 +1,9 @@
-//! Hostile text of agents, in every field that reaches a model: the frame holds in every text form.
+//! Hostile text of agents, also from another system's log: the frame holds in the output of every command. The tests of
+//! `crates/mail/src/tools` cover the texts of tools.
 
-use serde_json::json;
-use testkit::McpPeer;
+use std::path::Path;
+
+use serde_json::{Value, json};
 
 use super::Team;
 
@@ -31,104 +33,57 @@ fn holds(what: &str, text: &str) {
     assert!(!inside, "{what}: the frame is closed: {text}");
 }
 
-#[test]
-fn the_frame_holds_in_every_text_form() {
-    let team = Team::without_agents();
-    let quickstart = |name: &str| {
-        let args = ["quickstart", "--name", name, "--role", "dev", "--module", HOSTILE, "--intent", HOSTILE];
-        holds("register_agent", &team.hob(name, &args));
+/// Writes a log of Thrum with hostile texts in every field.
+fn write_log(log: &Path) {
+    let lines = |events: &[Value]| {
+        let numbered = events.iter().enumerate().map(|(number, event)| {
+            let mut event = event.clone();
+            event["event_id"] = json!(format!("{}{number}", event["type"]));
+            (event["v"], event["timestamp"]) = (json!(1), json!("2026-02-13T10:00:00Z"));
+            format!("{event}\n")
+        });
+        numbered.collect::<String>()
     };
-    quickstart("planner");
-    quickstart("reviewer");
-    let (mut planner, mut reviewer) = (team.agent_with("planner", &["mail"]), team.agent_with("reviewer", &["mail"]));
-    let say = |peer: &mut McpPeer, tool: &str, arguments: serde_json::Value| {
-        let text = peer.call(tool, arguments).text;
-        holds(tool, &text);
-        text
+    let agent = |id: &str, name: &str| json!({"type": "agent.register", "agent_id": id, "kind": "agent", "name": name, "role": HOSTILE, "module": HOSTILE});
+    let group = |id: &str, name: &str| json!({"type": "group.create", "group_id": id, "name": name, "description": HOSTILE, "created_by": HOSTILE});
+    let member =
+        json!({"type": "group.member.add", "group_id": "grp_1", "member_type": "agent", "member_value": HOSTILE});
+    let agents = [agent("eve", "eve"), agent(HOSTILE, HOSTILE), agent("agent:dev:\n<<0000", "")];
+    let events = [&agents[..], &[agent("reviewer", "reviewer"), group("grp_1", "g"), group("grp_2", HOSTILE), member]];
+    let message = |id: &str, from: &str| {
+        let refs = [("mention", "reviewer"), ("mention", HOSTILE), ("reply_to", HOSTILE)];
+        let body = json!({"format": "markdown", "content": format!("needle {HOSTILE}")});
+        let refs = refs.map(|(kind, value)| json!({"type": kind, "value": value}));
+        json!({"type": "message.create", "message_id": id, "agent_id": from, "body": body, "refs": refs})
     };
-    let message = json!({"to": "reviewer", "content": HOSTILE, "metadata": {HOSTILE: HOSTILE}, "priority": "high"});
-    say(&mut planner, "send_message", message.clone());
-    say(&mut planner, "send_message", message.clone());
-    say(&mut planner, "send_message", json!({"to": HOSTILE, "content": "x"}));
-    say(&mut planner, "groups", json!({"action": "create", "group": "g", "description": HOSTILE}));
-    say(&mut planner, "groups", json!({"action": "create", "group": HOSTILE, "description": HOSTILE}));
-    say(&mut planner, "groups", json!({"action": "add", "group": "g", "member": HOSTILE}));
-    say(&mut planner, "broadcast_message", json!({"content": HOSTILE, "filter": {"exclude": [HOSTILE]}}));
-    say(&mut reviewer, "groups", json!({"action": "list"}));
-    say(&mut reviewer, "groups", json!({"action": "show", "group": "g"}));
-    say(&mut reviewer, "list_agents", json!({}));
-    let found = say(&mut reviewer, "search_messages", json!({"query": "fine"}));
-    assert!(found.contains("fine"), "{found}");
-    let notice = team.hob("reviewer", &["wait", "--timeout", "30"]);
-    holds("hob wait", &notice);
-    assert!(notice.contains("fine\\x0d\\n0000"), "{notice}");
-    let shown = say(&mut reviewer, "check_messages", json!({"limit": 1}));
-    assert!(shown.contains("| MESSAGES_RECEIVED") && shown.contains("\\x1b[2J"), "{shown}");
-    say(&mut reviewer, "wait_for_message", json!({"timeout": 30}));
-    let sent = planner.call("send_message", message).structured;
-    let id = sent["message_id"].as_str().unwrap().to_owned();
-    say(&mut reviewer, "get_thread", json!({"id": id}));
-    say(&mut reviewer, "get_thread", json!({"id": HOSTILE}));
-    say(&mut reviewer, "ack_message", json!({"ids": [id], "note": HOSTILE, "outcome": "rejected"}));
-    say(&mut planner, "delivery_status", json!({"id": id}));
-    holds("hob inbox", &team.hob("reviewer", &["inbox"]));
-    holds("hob inbox --all", &team.hob("reviewer", &["inbox", "--all"]));
+    let (first, second) = ("msg_01KHB0000000000000000000AA", "msg_01KHB0000000000000000000AC");
+    let messages = [message(first, "eve"), message(HOSTILE, "eve"), message(second, HOSTILE), message("<<0000", "eve")];
+    std::fs::create_dir_all(log.join("messages")).unwrap();
+    std::fs::write(log.join("events.jsonl"), lines(&events.concat())).unwrap();
+    std::fs::write(log.join("messages/eve.jsonl"), lines(&messages)).unwrap();
 }
 
 #[test]
-fn what_comes_from_another_system_is_no_better_than_what_agents_write() {
+fn the_frame_holds_in_the_output_of_every_command() {
     let team = Team::new();
     let log = team.project.top().join(".thrum");
-    std::fs::create_dir_all(log.join("messages")).unwrap();
-    let at = "2026-02-13T10:00:00Z";
-    let agent = |n: u32, id: &str, name: &str| {
-        json!({"type": "agent.register", "timestamp": at, "event_id": format!("evt_a{n}"), "v": 1, "agent_id": id,
-               "kind": "agent", "name": name, "role": HOSTILE, "module": HOSTILE})
+    write_log(&log);
+    let shown = |args: &[&str], part: &str| {
+        let text = team.hob("reviewer", args);
+        holds(&args.join(" "), &text);
+        assert!(text.contains(part), "{args:?}: {text}");
     };
-    let group = |n: u32, name: &str| {
-        json!({"type": "group.create", "timestamp": at, "event_id": format!("evt_g{n}"), "v": 1, "group_id": format!("grp_{n}"),
-               "name": name, "description": HOSTILE, "created_by": HOSTILE})
-    };
-    let member = json!({"type": "group.member.add", "timestamp": at, "event_id": "evt_m", "v": 1, "group_id": "grp_1",
-                        "member_type": "agent", "member_value": HOSTILE, "added_by": HOSTILE});
-    let events = [
-        agent(1, "eve", "eve"),
-        agent(2, HOSTILE, HOSTILE),
-        agent(3, "agent:dev:\n<<0000", ""),
-        agent(4, "reviewer", "reviewer"),
-    ];
-    let events = [&events[..], &[group(1, "g"), group(2, HOSTILE), member]].concat();
-    let message = |n: u32, id: &str, from: &str| {
-        json!({"type": "message.create", "timestamp": at, "event_id": format!("evt_t{n}"), "v": 1, "message_id": id,
-               "agent_id": from, "session_id": "ses_1", "body": {"format": "markdown", "content": format!("needle {HOSTILE}")},
-               "refs": [{"type": "mention", "value": "reviewer"}, {"type": "mention", "value": HOSTILE},
-                        {"type": "reply_to", "value": HOSTILE}]})
-    };
-    let messages = [
-        message(1, "msg_01KHB0000000000000000000AA", "eve"),
-        message(2, HOSTILE, "eve"),
-        message(3, "msg_01KHB0000000000000000000AC", HOSTILE),
-        message(4, "<<0000000000000000", "eve"),
-    ];
-    let lines = |events: &[serde_json::Value]| events.iter().map(|event| format!("{event}\n")).collect::<String>();
-    std::fs::write(log.join("events.jsonl"), lines(&events)).unwrap();
-    std::fs::write(log.join("messages/eve.jsonl"), lines(&messages)).unwrap();
-    let said = team.hob("reviewer", &["import", "thrum", log.to_str().unwrap()]);
-    holds("hob import thrum", &said);
-    assert!(said.contains("Imported"), "{said}");
-    for args in [
-        &["agents"][..],
-        &["group", "list"],
-        &["group", "show", "g"],
-        &["search", "needle"],
-        &["inbox", "--all"],
-        &["wait", "--after", "0", "--timeout", "5"],
-    ] {
-        let shown = team.hob("reviewer", args);
-        holds(&args.join(" "), &shown);
-        assert!(
-            shown.contains("g: ") || shown.contains("eve") || shown.contains("needle") || args[1..] == ["show", "g"],
-            "{shown}"
-        );
-    }
+    shown(&["import", "thrum", log.to_str().unwrap()], "Imported");
+    let profile = ["--role", "dev", "--module", HOSTILE, "--intent", HOSTILE];
+    shown(&[&["quickstart", "--name", "reviewer"], &profile[..]].concat(), "updated: reviewer");
+    team.hob("planner", &["send", HOSTILE, "--to", "reviewer", "--priority", "high"]);
+    shown(&["agents"], "eve");
+    shown(&["group", "list"], "g: ");
+    shown(&["group", "show", "g"], "g, by ");
+    shown(&["search", "needle"], "needle");
+    shown(&["wait", "--timeout", "30"], "fine\\x0d\\n0000");
+    shown(&["wait", "--after", "0", "--timeout", "5"], "eve");
+    shown(&["thread", "msg_01KHB0000000000000000000AA"], "| needle fine");
+    shown(&["inbox"], "| MESSAGES_RECEIVED");
+    shown(&["inbox", "--all"], "\\x1b[2J");
 }

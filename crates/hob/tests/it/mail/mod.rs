@@ -1,18 +1,14 @@
-//! Agents that exchange mail: real front-ends in real worktrees of one repository.
+//! Agents that exchange mail: real front-ends in real worktrees of one repository. The tests of `crates/mail` cover the mail
+//! itself. These cover what needs processes: worktrees, kills, restarts, commands, HTTP, and daemons that share a database.
 //!
-//! Here: the team, and helpers for conversations. `known_faults.rs` tests each known fault of the previous system, `holders.rs` who may
-//! use a name, `over_http.rs` agents with tokens, `person_mail.rs` the person's own mail, `pushed.rs` subscriptions, `hints.rs` hints in results, `hostile.rs` hostile texts,
-//! `survival.rs` killed processes, `failures.rs` full disks and broken stores, `clock.rs` a clock that jumps, and `odd_locations.rs` names and
-//! locations of projects. `load.rs` is the load for `kills.rs` with one daemon, and for `machines.rs` with two daemons and one database.
+//! Here: the team, and helpers for conversations. `holders.rs` tests who may use a name, `over_http.rs` agents with tokens,
+//! `pushed.rs` subscriptions, `survival.rs` killed processes, `kills.rs` kills under load, `machines.rs` two daemons with one
+//! database, and `odd_locations.rs` the location of a project's mail.
 
-mod clock;
 mod failures;
-mod hints;
 mod holders;
 mod hostile;
 mod kills;
-mod known_faults;
-mod load;
 mod machines;
 mod odd_locations;
 mod over_http;
@@ -24,7 +20,7 @@ use std::path::PathBuf;
 use std::process::Command;
 
 use serde_json::{Value, json};
-use testkit::{Answer, McpPeer, TestProject};
+use testkit::{Answer, McpPeer, Ran, TestProject, until};
 
 use crate::fresh;
 
@@ -36,25 +32,15 @@ struct Team {
 impl Team {
     /// Creates the agents `planner` (role `lead`), `reviewer` and `tester` (both `dev`).
     fn new() -> Team {
-        let team = Team::without_agents();
+        let team = Team { project: fresh() };
+        git(&team.project, &["init", "-q", "."]);
+        let user = ["-c", "user.name=t", "-c", "user.email=t@example.org"];
+        git(&team.project, &[&user[..], &["commit", "-q", "--allow-empty", "-m", "1"]].concat());
         for (name, role) in [("planner", "lead"), ("reviewer", "dev"), ("tester", "dev")] {
+            git(&team.project, &["worktree", "add", "-q", &format!("../{name}")]);
             team.hob(name, &["quickstart", "--name", name, "--role", role]);
         }
         team
-    }
-
-    fn without_agents() -> Team {
-        let team = Team { project: fresh() };
-        team.git(&["init", "-q", "."]);
-        team.git(&["-c", "user.name=t", "-c", "user.email=t@example.org", "commit", "-q", "--allow-empty", "-m", "1"]);
-        for name in ["planner", "reviewer", "tester"] {
-            team.git(&["worktree", "add", "-q", &format!("../{name}")]);
-        }
-        team
-    }
-
-    fn git(&self, args: &[&str]) {
-        assert!(self.project.command("git").args(args).status().unwrap().success(), "git {args:?}");
     }
 
     /// Returns the worktree of an agent.
@@ -69,9 +55,13 @@ impl Team {
         command
     }
 
+    fn run(&self, name: &str, args: &[&str]) -> Ran {
+        Ran::run(&mut self.command(name, args))
+    }
+
     /// Runs a command that must succeed.
     fn hob(&self, name: &str, args: &[&str]) -> String {
-        testkit::Ran::run(&mut self.command(name, args)).ok()
+        self.run(name, args).ok()
     }
 
     /// Starts an agent with the eleven tools, under its name, in its worktree.
@@ -84,6 +74,15 @@ impl Team {
         peer.initialize();
         peer
     }
+}
+
+/// Kills the daemon if it runs.
+fn kill_daemon(project: &TestProject) {
+    project.daemon_pid().into_iter().for_each(testkit::kill_hard);
+}
+
+fn git(project: &TestProject, args: &[&str]) {
+    assert!(project.command("git").args(args).status().unwrap().success(), "git {args:?}");
 }
 
 /// Calls a tool that must succeed, and returns its full text.
@@ -118,6 +117,13 @@ fn start_waiting(peer: &mut McpPeer, filter: &str) -> i64 {
     id
 }
 
+/// Returns the message that ends a wait.
+fn woken(peer: &mut McpPeer, waiting: i64) -> Value {
+    let woken = peer.answer(waiting).structured;
+    assert_eq!(woken["status"], "message_received", "{woken}");
+    woken["message"].clone()
+}
+
 /// Returns the contents of the waiting messages.
 fn check(peer: &mut McpPeer) -> Vec<String> {
     let checked = ok(peer, "check_messages", json!({}));
@@ -127,194 +133,50 @@ fn check(peer: &mut McpPeer) -> Vec<String> {
 }
 
 #[test]
-fn the_profile_thrum_is_exactly_its_eleven_tools() {
-    let team = Team::without_agents();
-    let mut peer = team.agent("planner");
-    let id = peer.request("tools/list", json!({}));
-    let tools = peer.response(id)["result"]["tools"].as_array().unwrap().clone();
-    let names: Vec<&str> = tools.iter().map(|tool| tool["name"].as_str().unwrap()).collect();
-    assert_eq!(
-        names,
-        [
-            "add_group_member",
-            "broadcast_message",
-            "check_messages",
-            "create_group",
-            "delete_group",
-            "get_group",
-            "list_agents",
-            "list_groups",
-            "remove_group_member",
-            "send_message",
-            "wait_for_message",
-        ]
-    );
-}
-
-#[test]
 fn two_agents_talk() {
     let team = Team::new();
     let (mut planner, mut reviewer) = (team.agent("planner"), team.agent("reviewer"));
-    for to in ["@reviewer", "reviewer", "agent:reviewer", "@dev", "role:dev", "everyone", "@backend", "group:backend"] {
-        if to == "@backend" {
-            ok(&mut planner, "create_group", json!({"name": "backend", "description": "the server"}));
-            let member = json!({"group": "backend", "member_type": "role", "member_id": "dev"});
-            assert_eq!(ok(&mut planner, "add_group_member", member)["status"], "added");
-        }
+    ok(&mut planner, "create_group", json!({"name": "backend", "description": "the server"}));
+    ok(&mut planner, "add_group_member", json!({"group": "backend", "member_type": "role", "member_id": "dev"}));
+    for to in ["@reviewer", "agent:reviewer", "role:dev", "everyone", "@backend"] {
         let waiting = start_waiting(&mut reviewer, "all");
-        let id = send(&mut planner, to, &format!("to {to}"));
-        let woken = reviewer.answer(waiting).structured;
-        assert_eq!(woken["status"], "message_received", "{to}: {woken}");
-        assert_eq!(woken["message"]["content"], format!("to {to}"));
-        assert_eq!((&woken["message"]["message_id"], &woken["message"]["from"]), (&json!(id), &json!("planner")));
-        assert_eq!(woken["message"]["to"], json!([to]));
+        let id = send(&mut planner, to, to);
+        let woken = woken(&mut reviewer, waiting);
+        assert_eq!((&woken["message_id"], &woken["from"]), (&json!(id), &json!("planner")));
+        assert_eq!((&woken["content"], &woken["to"]), (&json!(to), &json!([to])));
     }
-    let question = send(&mut planner, "reviewer", "is it fine?");
+    let waiting = start_waiting(&mut reviewer, "high_and_above");
+    send(&mut planner, "reviewer", "is it fine?");
+    let urgent = json!({"to": "reviewer", "content": "urgent", "priority": "high"});
+    ok(&mut planner, "send_message", urgent);
+    assert_eq!(woken(&mut reviewer, waiting)["content"], "urgent");
+    let question = ok(&mut reviewer, "check_messages", json!({}))["messages"][0]["message_id"].clone();
     let waiting = start_waiting(&mut planner, "all");
-    let reply = json!({"to": "planner", "content": "it is", "reply_to": question});
-    let sent = ok(&mut reviewer, "send_message", reply);
-    assert_eq!(sent["thread"], question);
-    let woken = planner.answer(waiting).structured;
-    assert_eq!((&woken["message"]["reply_to"], &woken["message"]["thread"]), (&json!(question), &json!(question)));
-    let thread = team.hob("planner", &["thread", &question]);
+    ok(&mut reviewer, "send_message", json!({"to": "planner", "content": "it is", "reply_to": question}));
+    let reply = woken(&mut planner, waiting);
+    assert_eq!((&reply["reply_to"], &reply["thread"]), (&question, &question));
+    let thread = team.hob("planner", &["thread", question.as_str().unwrap()]);
     let (asked, answered) = (thread.find("| is it fine?").unwrap(), thread.find("| it is").unwrap());
     assert!(asked < answered, "{thread}");
 }
 
+/// `crates/mail/tests/it/agent_names.rs` tests when there is a hint.
 #[test]
-fn what_is_found_is_shown_by_a_command() {
+fn waiting_mail_is_told_beside_the_results_of_other_tools() {
     let team = Team::new();
-    let id = team.hob("planner", &["send", "get_thread is a word of mine", "--to", "reviewer"]);
-    let found = team.hob("planner", &["search", "word"]);
-    let (first, rest) = found.split_once('\n').unwrap();
-    assert!(
-        first.contains("`hob thread ID` shows the full text") && rest.contains("get_thread is a word"),
-        "{id}{found}"
-    );
-}
-
-#[test]
-fn no_name_looks_like_an_option() {
-    let team = Team::without_agents();
-    for args in [&["quickstart", "--name=-x", "--role", "lead"][..], &["inbox", "--as=-x"]] {
-        let ran = testkit::Ran::run(&mut team.command("planner", args));
-        assert_ne!(ran.code, Some(0), "{ran:#?}");
-        assert!(ran.stderr.contains("Invalid name \"-x\" for an agent: it begins with `-`"), "{}", ran.stderr);
+    team.hob("planner", &["send", "one", "--to", "reviewer"]);
+    let mut without_mail = team.agent_with("reviewer", &["repl"]);
+    ok(&mut without_mail, "repl_start", json!({"profile": "bash"}));
+    let result = |peer: &mut McpPeer| peer.call("repl_eval", json!({"code": "echo own"})).text;
+    // It has not used the mail yet: its worktree identifies it. Counting starts with the connection.
+    let told = "1 message waits for reviewer, from planner: check_messages takes them.\n";
+    until("a hint with a first result", || {
+        result(&mut team.agent_with("reviewer", &[])).starts_with(told).then_some(())
+    });
+    // The text of an imitated system is not changed.
+    let mut imitating = team.agent("reviewer");
+    for _ in 0..5 {
+        assert!(result(&mut without_mail).starts_with("own\n"));
+        assert!(!imitating.call("list_agents", json!({})).text.contains("waits for reviewer"));
     }
-}
-
-#[test]
-fn urgency_orders_and_the_floor_holds() {
-    let team = Team::new();
-    let (mut planner, mut reviewer) = (team.agent("planner"), team.agent("reviewer"));
-    let say = |peer: &mut McpPeer, priority: &str| {
-        ok(peer, "send_message", json!({"to": "reviewer", "content": priority, "priority": priority}));
-    };
-    ["low", "normal", "critical", "high"].iter().for_each(|priority| say(&mut planner, priority));
-    assert_eq!(check(&mut reviewer), ["critical", "high", "normal", "low"]);
-    assert!(check(&mut reviewer).is_empty());
-    for (filter, below, above) in
-        [("critical", "high", "critical"), ("high_and_above", "normal", "high"), ("normal_and_above", "low", "normal")]
-    {
-        let waiting = start_waiting(&mut reviewer, filter);
-        say(&mut planner, below);
-        say(&mut planner, above);
-        let woken = reviewer.answer(waiting).structured;
-        assert_eq!((&woken["message"]["priority"], &woken["below_filter"]), (&json!(above), &json!(1)), "{woken}");
-        assert_eq!(check(&mut reviewer), [below]);
-    }
-    say(&mut planner, "low");
-    let none = ok(&mut reviewer, "wait_for_message", json!({"timeout": 0, "priority_filter": "high_and_above"}));
-    assert_eq!((&none["status"], &none["below_filter"]), (&json!("timeout"), &json!(1)));
-}
-
-#[test]
-fn what_remains_is_counted_and_a_limit_holds() {
-    let team = Team::new();
-    let (mut planner, mut reviewer) = (team.agent("planner"), team.agent("reviewer"));
-    (0..5).for_each(|n| _ = send(&mut planner, "reviewer", &n.to_string()));
-    let first = ok(&mut reviewer, "check_messages", json!({"limit": 2}));
-    assert_eq!((first["messages"].as_array().unwrap().len(), &first["remaining"]), (2, &json!(3)));
-    let looked = ok(&mut reviewer, "wait_for_message", json!({"timeout": 0, "after": 1, "max": 10}));
-    assert_eq!(looked["messages"].as_array().unwrap().len(), 4, "looking takes nothing, read or not");
-    assert_eq!(check(&mut reviewer), ["2", "3", "4"]);
-    // One answer has a size limit; the rest follows in the next.
-    let long = "x".repeat(100 * 1024);
-    (0..3).for_each(|_| _ = send(&mut planner, "reviewer", &long));
-    let parts: Vec<usize> = (0..3).map(|_| check(&mut reviewer).len()).collect();
-    assert_eq!(parts, [1, 1, 1]);
-}
-
-#[test]
-fn changes_of_a_group_leave_the_past_alone() {
-    let team = Team::new();
-    let (mut planner, mut reviewer, mut tester) = (team.agent("planner"), team.agent("reviewer"), team.agent("tester"));
-    ok(&mut planner, "create_group", json!({"name": "g"}));
-    let member = |id: &str| json!({"group": "g", "member_type": "agent", "member_id": id});
-    ok(&mut planner, "add_group_member", member("reviewer"));
-    send(&mut planner, "g", "for the first");
-    ok(&mut planner, "remove_group_member", member("reviewer"));
-    ok(&mut planner, "add_group_member", member("tester"));
-    send(&mut planner, "g", "for the second");
-    ok(&mut planner, "delete_group", json!({"name": "g"}));
-    assert_eq!(check(&mut reviewer), ["for the first"]);
-    assert_eq!(check(&mut tester), ["for the second"]);
-    assert!(refused(&mut planner, "delete_group", json!({"name": "everyone"})).contains("protected"));
-}
-
-#[test]
-fn a_message_s_way_is_on_record_with_times() {
-    let team = Team::new();
-    let mut planner = team.agent_with("planner", &["mail"]);
-    let mut reviewer = team.agent_with("reviewer", &["mail"]);
-    let id = send(&mut planner, "role:dev", "review it");
-    let of = |peer: &mut McpPeer, name: &str| {
-        let status = ok(peer, "delivery_status", json!({"id": id}));
-        let recipients = status["recipients"].as_array().unwrap().clone();
-        recipients.into_iter().find(|recipient| recipient["name"] == name).unwrap()
-    };
-    assert_eq!(of(&mut planner, "reviewer")["state"], "stored");
-    check(&mut reviewer);
-    assert_eq!(of(&mut planner, "reviewer")["state"], "fetched");
-    // This check repeats it, and the next one confirms it.
-    check(&mut reviewer);
-    assert_eq!(of(&mut planner, "reviewer")["state"], "fetched");
-    check(&mut reviewer);
-    assert_eq!(of(&mut planner, "reviewer")["state"], "read");
-    let acked = ok(&mut reviewer, "ack_message", json!({"ids": [id], "note": "merged"}));
-    assert_eq!(acked["results"][0]["state"], "acked");
-    let last = of(&mut planner, "reviewer");
-    assert_eq!((&last["state"], &last["note"], &last["attempts"]), (&json!("acked"), &json!("merged"), &json!(1)));
-    let times: Vec<&str> =
-        ["stored_at", "fetched_at", "read_at", "settled_at"].map(|at| last[at].as_str().unwrap()).into();
-    assert!(times.is_sorted(), "{times:?}");
-    assert_eq!(of(&mut planner, "tester")["state"], "stored");
-    // An agent that is not a recipient cannot see the message.
-    send(&mut planner, "reviewer", "a secret");
-    let mut tester = team.agent_with("tester", &["mail"]);
-    let found = ok(&mut tester, "search_messages", json!({"query": "secret"}));
-    assert_eq!(found["hits"], json!([]));
-}
-
-#[test]
-fn the_first_minute_of_the_page_goes_as_it_says() {
-    let page = include_str!("../../../../../docs/guide/mail.md");
-    let minute = page.split("\n## ").find(|section| section.contains("in one minute")).unwrap();
-    let mut blocks = minute.split("```");
-    let mut script = "set -e\n".to_owned();
-    while let (Some(_), Some(block)) = (blocks.next(), blocks.next()) {
-        script.push_str(block.strip_prefix("sh\n").unwrap());
-    }
-    let project = fresh();
-    project.write("CLAUDE.md", "# Ours\n");
-    assert!(project.command("git").args(["init", "-q", "."]).status().unwrap().success());
-    let mut command = project.command("bash");
-    command.args(["-c", &script]).envs([("GIT_AUTHOR_NAME", "t"), ("GIT_AUTHOR_EMAIL", "t@example.org")]);
-    command.envs([("GIT_COMMITTER_NAME", "t"), ("GIT_COMMITTER_EMAIL", "t@example.org")]);
-    let said = testkit::Ran::run(&mut command).ok();
-    for part in ["registered: planner (lead)", "| The parser is ready.", "reviewer (dev, you): offline", "1 unread"] {
-        assert!(said.contains(part), "{part} is not in: {said}");
-    }
-    let review = project.top().join("review");
-    assert!(review.join(".mcp.json").exists(), "hob is not registered in the other worktree");
 }

@@ -1,25 +1,38 @@
 //! Recordings of the engine's answers, replayed after it was stopped, by commands and through the daemon.
 
+use std::io::Write;
+
+use ::nodes::engine::EngineThread;
 use serde_json::{Value, json};
 use testkit::TestProject;
 
-use super::{RATE, engine, names_model};
-use crate::fresh;
+use super::{RATE, tool};
+use crate::{fresh, says};
 
-/// Returns the recordings of both nodes.
-fn recorded(project: &TestProject) -> [String; 2] {
-    ["rate", "weigh"].map(|name| project.read(&format!("nodes/cassettes/{name}.jsonl")))
+/// Starts the offline engine that `cargo xtask setup` installs; `None`, reported as skipped, without it. CI must have it.
+fn engine() -> Option<EngineThread> {
+    let binary = std::env::current_exe().unwrap();
+    let venv = binary.ancestors().nth(3).unwrap().join("tools/llm");
+    if venv.join("bin/python").is_file() {
+        return Some(EngineThread::start(&venv).unwrap_or_else(|error| panic!("{error}")));
+    }
+    assert!(std::env::var_os("CI").is_none(), "the offline engine is not installed, and CI must have everything");
+    let test = std::thread::current().name().unwrap_or("a test").to_owned();
+    let _ = writeln!(std::io::stderr(), "skipped: {test}: the offline engine is not installed (`cargo xtask setup`)");
+    None
 }
 
 /// Returns an agent's results of each node for each text, with their sources.
-fn called(project: &TestProject) -> Vec<(Value, Value)> {
+fn called(project: &TestProject) -> Vec<(String, Value)> {
     let mut peer = project.mcp(&[]);
     peer.initialize();
+    let described = tool(&mut peer, "rate").unwrap()["description"].to_string();
+    assert!(described.contains("model engine, on this machine"), "{described}");
     let mut all = Vec::new();
     for name in ["rate", "weigh"] {
         for text in ["It rained.", "Snow fell on the ridge."] {
             let result = peer.result("tools/call", json!({"name": name, "arguments": {"text": text}}));
-            let got = json!({"content": result["content"], "structured": result["structuredContent"], "error": result["isError"]});
+            let got = json!([result["content"], result["structuredContent"], result["isError"]]).to_string();
             all.push((got, result["_meta"]["hob/ledger"]["attempts"][0]["via"].clone()));
         }
     }
@@ -30,84 +43,48 @@ fn called(project: &TestProject) -> Vec<(Value, Value)> {
 fn what_the_engine_said_is_replayed_with_it_stopped() {
     let Some(engine) = engine() else { return };
     let project = fresh();
-    let settings =
-        |mode: &str| project.write("hob.toml", &format!("{}cassettes = \"{mode}\"\n", names_model(engine.url())));
+    let model = format!("[nodes]\nmodels.engine = {{ url = \"{}\", model = \"fixed\" }}\n", engine.url());
+    let settings = |mode: &str| project.write("hob.toml", &format!("{model}cassettes = \"{mode}\"\n"));
     let tested = RATE.replace("policy:", "tests: [ { input: { text: It rained. }, expect: { /score: 1 } } ]\npolicy:");
     for name in ["rate", "weigh"] {
         project.write(&format!("nodes/{name}.node.md"), &tested);
     }
+    let recorded = || ["rate", "weigh"].map(|name| project.read(&format!("nodes/cassettes/{name}.jsonl")));
     settings("record");
     let first = called(&project);
-    assert!(first.iter().all(|(_, via)| via == "direct"), "{first:?}");
+    assert!(first.iter().all(|(got, via)| via == "direct" && got.contains(r#""score":1"#)), "{first:?}");
+    // A script gets the cost of a call next to its value. No token left the machine.
+    let ran = project.run(["node", "run", "rate", r#"{"text": "It rained."}"#, "--json"]).ok();
+    let ran: Value = serde_json::from_str(&ran).unwrap();
+    assert_eq!((&ran["state"], &ran["result"]["score"]), (&json!("done"), &json!(1)));
+    let total = &ran["ledger"]["total"]["tokens"];
+    assert!(ran["ledger"]["attempts"][0]["model"] == "engine" && total.as_u64() > Some(0), "{ran}");
+    let usage = project.run(["node", "usage"]).ok();
+    assert!(usage.contains("rate") && usage.contains("0 of 200000 tokens were sent off"), "{usage}");
     project.run(["stop"]).ok();
-    let before = recorded(&project);
+    let before = recorded();
     assert!(before.iter().all(|text| text.lines().count() == 2), "{before:?}");
     settings("replay");
     drop(engine);
     let again = called(&project);
     assert!(again.iter().all(|(_, via)| via == "cassette"), "{again:?}");
-    let got = |calls: &[(Value, Value)]| calls.iter().map(|(got, _)| got.to_string()).collect::<Vec<_>>();
+    let got = |calls: &[(String, Value)]| calls.iter().map(|(got, _)| got.clone()).collect::<Vec<_>>();
     assert_eq!(got(&again), got(&first), "byte by byte");
-    let tests = |project: &TestProject| {
-        let ran = project.run(["node", "test"]);
-        (ran.code, ran.stdout)
-    };
-    let (code, said) = tests(&project);
-    assert!(code == Some(0) && said.matches(": ok, ").count() == 2, "{said}");
-    assert_eq!(recorded(&project), before, "a replay writes nothing");
+    let said = project.run(["node", "test"]).ok();
+    assert_eq!(said.matches(": ok, ").count(), 2, "{said}");
+    assert_eq!(recorded(), before, "a replay writes nothing");
 
     // One changed letter in one prompt: exactly its entries are stale, and the failure names them.
     project.write("nodes/rate.node.md", &tested.replace("You rate", "You rake"));
-    let (code, said) = tests(&project);
-    assert_eq!(code, Some(1), "{said}");
-    assert!(said.contains("rate:5: failed") && said.contains("weigh:5: ok, "), "{said}");
-    let why = [
-        "this call of rate is not recorded in cassettes/rate.jsonl: the nearest entry, ",
-        " differs in the version of the node, the messages; `hob node record rate` records it",
-    ];
-    assert!(why.iter().all(|why| said.contains(why)), "{said}");
-    let stale = called(&project);
-    assert!(stale[..2].iter().all(|(got, _)| got["error"] == true && got.to_string().contains(why[0])), "{stale:?}");
-    assert_eq!(got(&stale[2..]), got(&first[2..]));
+    let ran = project.run(["node", "test"]);
+    assert_eq!(ran.code, Some(1), "{ran:?}");
+    let stale = "this call of rate is not recorded in cassettes/rate.jsonl: the nearest entry, ";
+    says(&ran.stdout, &["rate:5: failed", "weigh:5: ok, ", stale, "`hob node record rate` records it"]);
+    let third = called(&project);
+    assert!(third[..2].iter().all(|(got, _)| got.contains(stale)), "{third:?}");
+    assert_eq!(got(&third[2..]), got(&first[2..]));
     // Only recordings that no node refers to are removed.
     let swept = project.run(["node", "gc"]).ok();
     assert!(swept.starts_with("2 recordings removed, 2 kept"), "{swept}");
     assert_eq!(project.read("nodes/cassettes/weigh.jsonl"), before[1]);
-}
-
-#[test]
-fn two_tests_of_one_line_are_told_apart() {
-    let project = fresh();
-    let tests = "tests: [ { input: { text: a } }, { input: { text: b } } ]\nexamples:\n- { input: { text: c }, output: { reason: r, score: 1 } }\npolicy:";
-    project.write("nodes/rate.node.md", &RATE.replace("policy:", tests));
-    let ran = project.run(["node", "test"]);
-    for name in ["rate:5 #1: failed", "rate:5 #2: failed", "rate:7: failed"] {
-        assert!(ran.stdout.contains(name), "{name}: {ran:?}");
-    }
-}
-
-#[test]
-fn what_nobody_answered_is_no_result_to_accept() {
-    let project = fresh();
-    let tests = "tests: [ { input: { text: a } }, { input: { text: b } } ]\npolicy:";
-    project.write("nodes/rate.node.md", &RATE.replace("policy:", tests));
-    let baseline = project.root().join("nodes/baseline.json");
-    // Without recordings, without a model, and with an unreachable model.
-    for command in [&["node", "test", "--accept"][..], &["node", "test", "--engine", "live", "--accept"]] {
-        let ran = project.run(command.iter().copied());
-        assert_eq!(ran.code, Some(1), "{ran:?}");
-        let why = "2 of 2 tests have no result, because nobody answered; no baseline was written";
-        assert!(ran.stderr.contains(why) && !baseline.exists(), "{ran:?}");
-    }
-    for command in [&["node", "test"][..], &["node", "record"]] {
-        let ran = project.run(command.iter().copied());
-        assert!(ran.code == Some(1) && !ran.stderr.contains("--accept"), "{ran:?}");
-    }
-    // A baseline of such runs, as an earlier version wrote it, excuses no failure.
-    let node = ::nodes::Node::parse("rate", &project.read("nodes/rate.node.md")).unwrap();
-    let known: serde_json::Map<String, Value> =
-        node.trials.iter().map(|trial| (trial.id.clone(), json!({"passes": false, "passed": 0, "of": 1}))).collect();
-    project.write("nodes/baseline.json", &json!({"cassette": {"rate": known}}).to_string());
-    let ran = project.run(["node", "test"]);
-    assert_eq!(ran.code, Some(1), "{ran:?}");
 }

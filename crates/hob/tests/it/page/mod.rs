@@ -3,15 +3,15 @@
 
 mod refusals;
 
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{BufRead, BufReader, Write};
 use std::net::TcpStream;
 use std::process::{Child, Command, Stdio};
 
 use serde_json::{Value, json};
-use testkit::{TestProject, kill_hard, until};
+use testkit::{McpPeer, TestProject, kill_hard, until};
 
-use crate::ask;
-use crate::fresh;
+use crate::http::{Reply, exchange};
+use crate::{ask, fresh, says};
 
 /// A page that is served, and the browser that opened it.
 pub(crate) struct Browser {
@@ -20,12 +20,6 @@ pub(crate) struct Browser {
     folder: String,
     /// The header line with the cookie.
     cookie: String,
-}
-
-pub(crate) struct Reply {
-    pub(crate) status: u16,
-    head: String,
-    pub(crate) body: String,
 }
 
 impl Browser {
@@ -52,16 +46,13 @@ impl Browser {
     }
 
     fn send_raw(&self, method: &str, target: &str, lines: &[&str], body: &str) -> Reply {
-        let mut stream = TcpStream::connect(&self.address).unwrap();
-        let first = format!("{method} {target} HTTP/1.1");
-        let length = format!("Content-Length: {}", body.len());
-        let head = [&[&*first, "Connection: close", &*length], lines].concat().join("\r\n");
-        stream.write_all(format!("{head}\r\n\r\n{body}").as_bytes()).unwrap();
-        let mut text = String::new();
-        stream.read_to_string(&mut text).unwrap();
-        let (head, body) = text.split_once("\r\n\r\n").unwrap_or_else(|| panic!("no answer: {text:?}"));
-        let status = head.split(' ').nth(1).unwrap().parse().unwrap();
-        Reply { status, head: head.to_owned(), body: body.to_owned() }
+        exchange(&self.address, &format!("{method} {target}"), lines, body)
+    }
+
+    /// Sends the form of a page with this body, from a page of this origin.
+    fn act(&self, body: &str) -> Reply {
+        let origin = format!("Origin: http://{}", self.address);
+        self.send("POST", &format!("{}act", self.folder), &[&self.cookie, &origin], body)
     }
 
     /// Gets a page.
@@ -76,9 +67,7 @@ impl Browser {
         let kept = hidden(page).into_iter();
         let given = fields.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
         let body = kept.chain(given).map(|(name, value)| format!("{name}={}", encoded(&value)));
-        let body = body.collect::<Vec<_>>().join("&");
-        let origin = format!("Origin: http://{}", self.address);
-        self.send("POST", &format!("{}act", self.folder), &[&self.cookie, &origin], &body)
+        self.act(&body.collect::<Vec<_>>().join("&"))
     }
 
     /// Follows the changes of a page.
@@ -125,6 +114,19 @@ pub(crate) fn change(changes: &mut BufReader<TcpStream>, text: &str) -> Value {
     }
 }
 
+/// Has an agent ask whether to go on. Returns the agent and the question's id.
+fn asked(project: &TestProject, danger: &str) -> (McpPeer, String) {
+    let mut agent = ask::agent(project);
+    let asked = agent.call("confirm_action", json!({"action": "Go?", "danger": danger, "wait_s": 0}));
+    let id = asked.structured["question"].as_str().unwrap_or_else(|| panic!("{asked:?}")).to_owned();
+    (agent, id)
+}
+
+/// Parses fields as `NAME=VALUE`, with a bar between them.
+fn fields_of(text: &str) -> Vec<(&str, &str)> {
+    text.split('|').map(|field| field.split_once('=').unwrap()).collect()
+}
+
 /// Returns the hidden fields of the first form that can be sent.
 fn hidden(page: &str) -> Vec<(String, String)> {
     let (_, form) = page.split_once(" method=\"post\"").expect("a form");
@@ -160,53 +162,25 @@ fn a_question_is_answered_without_scripts() {
     let room = until("the question is listed", || Some(browser.get("questions")).filter(|page| page.contains(id)));
     assert!(room.contains("<title>(1) Questions"), "{room}");
     let page = browser.get(&format!("question?id={id}"));
-    assert!(
-        page.contains("<h1>The &lt;release&gt;</h1>") && page.contains("<span class=\"added\">+&lt;new&gt;\n</span>"),
-        "{page}"
-    );
+    says(&page, &["<h1>The &lt;release&gt;</h1>", "<span class=\"added\">+&lt;new&gt;\n</span>"]);
     assert!(page.contains(" value=\"2\"") && page.contains("value=\"0\" checked"), "the defaults: {page}");
 
-    let typed = [
-        ("f0", "yes"),
-        ("f1", "soon"),
-        ("f2", "not asked"),
-        ("f3", "several"),
-        ("o4", "Cee \"x\""),
-        ("f4", "other"),
-        ("f5", "1"),
-        ("note", "mind\r\nthe gap"),
-    ];
+    let typed = fields_of("f0=yes|f1=soon|f2=not asked|f3=several|o4=Cee \"x\"|f4=other|f5=1|note=mind\r\nthe gap");
     let rejected = browser.post(&page, &[&typed[..], &[("action", "send")]].concat());
     assert_eq!(rejected.status, 422, "{}", rejected.body);
-    for kept in [
-        "value=\"yes\" checked",
-        " value=\"several\"",
-        " value=\"Cee &quot;x&quot;\"",
-        "mind\nthe gap</textarea>",
-        "Not sent: ",
-    ] {
-        assert!(rejected.body.contains(kept), "{kept}: {}", rejected.body);
-    }
+    let kept =
+        ["value=\"yes\" checked", " value=\"several\"", " value=\"Cee &quot;x&quot;\"", "mind\nthe gap</textarea>"];
+    says(&rejected.body, &kept);
+    says(&rejected.body, &["Not sent: "]);
     assert_eq!(project.run(["questions", "--json"]).stdout.matches("\"open\": true").count(), 1);
 
     let both = browser.post(&page, &[("f4", "0"), ("o4", "Cee"), ("action", "send")]);
     assert!(both.status == 422 && both.body.contains("keep one of them"), "{}", both.body);
 
     // Fields that are not asked and numbers beyond the options are no values.
-    let right = [
-        ("f0", "yes"),
-        ("f1", "2026-12-01"),
-        ("f2", "not asked"),
-        ("f4", "-1"),
-        ("f5", "7"),
-        ("f3", "3"),
-        ("o4", "Cee"),
-        ("f4", "other"),
-        ("f5", "0"),
-        ("f5", "1"),
-        ("note", "mind\r\nthe gap"),
-        ("action", "send"),
-    ];
+    let right =
+        "f0=yes|f1=2026-12-01|f2=not asked|f4=-1|f5=7|f3=3|o4=Cee|f4=other|f5=0|f5=1|note=mind\r\nthe gap|action=send";
+    let right = fields_of(right);
     let sent = browser.post(&rejected.body, &right);
     assert_eq!(sent.status, 303, "{}", sent.body);
     let closed = browser.get(&format!("question?id={id}"));
@@ -220,21 +194,14 @@ fn a_question_is_answered_without_scripts() {
     for fields in [&right[..], &[("f4", "0"), ("o4", "Cee"), ("action", "send")]] {
         let late = browser.post(&rejected.body, fields);
         assert_eq!(late.status, 409, "{}", late.body);
-        assert!(
-            late.body.contains("Your answer was not sent: the question is answered already")
-                && late.body.contains("to: Cee"),
-            "{}",
-            late.body
-        );
+        says(&late.body, &["Your answer was not sent: the question is answered already", "to: Cee"]);
     }
 }
 
 #[test]
 fn a_dangerous_question_takes_only_what_is_typed() {
     let project = fresh();
-    let mut agent = ask::agent(&project);
-    let ask = json!({"action": "Delete production?", "danger": "high", "wait_s": 0});
-    let id = agent.call("confirm_action", ask.clone()).structured["question"].as_str().unwrap().to_owned();
+    let (mut agent, id) = asked(&project, "high");
     let browser = Browser::open(&project);
     let page = browser.get(&format!("question?id={id}"));
     assert!(page.contains("Type yes or no in full") && !page.contains("type=\"radio\""), "{page}");
@@ -243,27 +210,24 @@ fn a_dangerous_question_takes_only_what_is_typed() {
     }
     assert_eq!(browser.post(&page, &[("f0", "no"), ("action", "send")]).status, 303);
     assert_eq!(agent.call("ask_wait", json!({})).structured["confirmed"], false);
-    let id = agent.call("confirm_action", ask).structured["question"].as_str().unwrap().to_owned();
+    let (mut agent, id) = asked(&project, "normal");
     let page = browser.get(&format!("question?id={id}"));
     assert_eq!(browser.post(&page, &[("note", "ask Ann"), ("action", "decline")]).status, 303);
     assert_eq!(agent.call("ask_wait", json!({})).structured["status"], "declined");
 }
 
 #[test]
-fn a_session_is_interrupted_and_stopped() {
+fn a_session_is_interrupted_and_stopped_in_a_tab_that_counts_as_a_person() {
     let project = fresh();
     let browser = Browser::open(&project);
-    project.run([
-        "eval",
-        "--profile",
-        "bash",
-        "--session",
-        "long",
-        "--wait",
-        "0",
-        "echo from the first byte; sleep 1000",
-    ]);
+    // A tab that is open counts as a present person.
+    let watching = |count: u64| until("the faces are counted", || (ask::watching(&project) == count).then_some(()));
+    watching(0);
+    let long =
+        ["eval", "--profile", "bash", "--session", "long", "--wait", "0", "echo from the first byte; sleep 1000"];
+    project.run(long);
     let mut changes = browser.follow("sessions");
+    watching(1);
     let running = change(&mut changes, "Interrupt long");
     let page = running["parts"]["live"].as_str().unwrap();
     let session = page.split_once("href=\"session?id=").unwrap().1.split_once('#').unwrap().0.to_owned();
@@ -274,6 +238,8 @@ fn a_session_is_interrupted_and_stopped() {
     assert_eq!((done.status, done.head.contains("location: sessions\r\n")), (303, true), "{}", done.head);
     assert!(browser.get("sessions").contains("long #1: interrupted, "));
     change(&mut changes, "idle");
+    drop(changes);
+    watching(0);
     let page = browser.get("sessions");
     assert_eq!(browser.post(&page, &[("action", "stop")]).status, 303);
     assert!(browser.get("now").contains("long: it was stopped"));
@@ -298,9 +264,10 @@ fn messages_are_read_and_written_without_scripts() {
         |to: &'static str| [("action", "write"), ("to", to), ("text", "80 <or> 8080\r\nmind"), ("priority", "high")];
     let rejected = browser.post(&page, &typed("nobody"));
     assert_eq!(rejected.status, 422, "{}", rejected.body);
-    for kept in ["Not sent: ", "value=\"nobody\"", "80 &lt;or&gt; 8080\nmind</textarea>", "value=\"high\" selected"] {
-        assert!(rejected.body.contains(kept), "{kept}: {}", rejected.body);
-    }
+    says(
+        &rejected.body,
+        &["Not sent: ", "value=\"nobody\"", "80 &lt;or&gt; 8080\nmind</textarea>", "value=\"high\" selected"],
+    );
     let sent = browser.post(&rejected.body, &typed("ann"));
     assert_eq!((sent.status, sent.head.contains(&format!("location: {thread}\r\n"))), (303, true), "{}", sent.head);
     assert!(browser.get(&thread).contains("Sent to ann."));
@@ -311,18 +278,6 @@ fn messages_are_read_and_written_without_scripts() {
     let message = &taken["messages"][0];
     assert_eq!((&message["from"], &message["content"]), (&json!("user"), &json!("80 <or> 8080\nmind")));
     assert_eq!((&message["reply_to"], &message["priority"]), (&id, &json!("high")));
-}
-
-#[test]
-fn an_open_tab_counts_as_a_present_person() {
-    let project = fresh();
-    let browser = Browser::open(&project);
-    let watching = |count: u64| until("the faces are counted", || (ask::watching(&project) == count).then_some(()));
-    watching(0);
-    let changes = browser.follow("now");
-    watching(1);
-    drop(changes);
-    watching(0);
 }
 
 #[test]
@@ -341,16 +296,8 @@ fn hostile_text_stays_text() {
         json!({"title": hostile, "message": hostile, "fields": fields, "attachments": attachments, "wait_s": 0}),
     );
     let id = asked.structured["question"].as_str().unwrap_or_else(|| panic!("{asked:?}")).to_owned();
-    project
-        .run([
-            "eval",
-            "--profile",
-            "bash",
-            "--session",
-            "loud",
-            &format!("echo '{hostile}'; head -c 1000000 /dev/zero | tr '\\0' x"),
-        ])
-        .ok();
+    let loud = format!("echo '{hostile}'; head -c 1000000 /dev/zero | tr '\\0' x");
+    project.run(["eval", "--profile", "bash", "--session", "loud", &loud]).ok();
     agent.call("register_agent", json!({"name": "ann", "role": hostile}));
     agent.call("send_message", json!({"to": ["ann"], "content": format!("{hostile} {}", &long[..5000])}));
     let browser = Browser::open(&project);

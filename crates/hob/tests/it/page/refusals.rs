@@ -12,14 +12,13 @@ fn assert_refused(reply: &Reply, status: u16, advice: &str) {
 /// Checks the headers that all answers have.
 #[track_caller]
 fn assert_headers(reply: &Reply) {
-    for header in [
+    let headers = [
         "content-security-policy: default-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'",
         "x-content-type-options: nosniff",
         "referrer-policy: no-referrer",
         "cache-control: no-store",
-    ] {
-        assert!(reply.head.contains(header), "{header}: {}", reply.head);
-    }
+    ];
+    says(&reply.head, &headers);
 }
 
 #[test]
@@ -55,54 +54,49 @@ fn a_link_is_for_one_browser() {
 #[test]
 fn other_hosts_origins_and_forms_are_refused() {
     let project = fresh();
-    let mut agent = ask::agent(&project);
-    let asked = agent.call("confirm_action", json!({"action": "Go?", "wait_s": 0}));
-    let id = asked.structured["question"].as_str().unwrap().to_owned();
+    let (_agent, id) = asked(&project, "normal");
     let browser = Browser::open(&project);
     let now = format!("{}now", browser.folder);
     assert_headers(&browser.send("GET", &now, &[&browser.cookie], ""));
-    let others =
-        ["evil.example", "localhost.evil.example:80", "192.168.1.5:8080", "0.0.0.0:80", "", "127.0.0.1.evil.example"];
-    let mut lines: Vec<Vec<String>> = others.map(|host| vec![format!("Host: {host}")]).to_vec();
-    lines.extend([vec![], vec!["Host: 127.0.0.1".to_owned(); 2]]);
-    for host in lines {
-        let lines: Vec<&str> = host.iter().map(String::as_str).chain([&*browser.cookie]).collect();
-        let reply = browser.send_raw("GET", &now, &lines, "");
+    for host in
+        ["evil.example", "localhost.evil.example:80", "192.168.1.5:8080", "0.0.0.0:80", "", "127.0.0.1.evil.example"]
+    {
+        let reply = browser.send_raw("GET", &now, &[&format!("Host: {host}"), &browser.cookie], "");
         assert_refused(&reply, 403, "The page is served on this machine only");
+    }
+    for lines in [&[&*browser.cookie][..], &["Host: 127.0.0.1", "Host: 127.0.0.1", &browser.cookie]] {
+        assert_refused(&browser.send_raw("GET", &now, lines, ""), 403, "The page is served on this machine only");
     }
     for host in ["localhost:1", "127.1.2.3:80", "[::1]:80", "LOCALHOST"] {
         let reply = browser.send_raw("GET", &now, &[&format!("Host: {host}"), &browser.cookie], "");
         assert_eq!(reply.status, 200, "{host}");
     }
-    assert_refused(
-        &browser.send("GET", &now, &[&browser.cookie, "Origin: http://evil.example"], ""),
-        403,
-        "Nothing was done",
-    );
-    assert_refused(
-        &browser.send("PUT", &now, &[&browser.cookie, &format!("Origin: http://{}", browser.address)], ""),
-        405,
-        "GET and POST",
-    );
+    let cookie = browser.cookie.as_str();
+    let own = format!("Origin: http://{}", browser.address);
+    let evil = browser.send("GET", &now, &[cookie, "Origin: http://evil.example"], "");
+    assert_refused(&evil, 403, "Nothing was done");
+    assert_refused(&browser.send("PUT", &now, &[cookie, &own], ""), 405, "GET and POST");
 
     let page = browser.get(&format!("question?id={id}"));
     let token = hidden(&page).into_iter().find(|(name, _)| name == "token").unwrap().1;
     let act = format!("{}act", browser.folder);
     let body = |token: &str| format!("token={token}&question={id}&f0=yes&action=send");
-    let own = format!("Origin: http://{}", browser.address);
     let post = |lines: &[&str], token: &str| browser.send("POST", &act, lines, &body(token));
-    let cookie = browser.cookie.as_str();
     let (port, same_site) = (browser.address.rsplit_once(':').unwrap().1, "Sec-Fetch-Site: same-origin");
     let (by_name, by_tls) = (format!("http://localhost:{port}"), format!("https://{}", browser.address));
     for origin in ["http://evil.example", "null", "http://127.0.0.1:1", &by_name, &by_tls] {
         assert_refused(&post(&[cookie, &format!("Origin: {origin}")], &token), 403, "Nothing was done");
     }
-    assert_refused(&post(&[cookie], &token), 403, "Nothing was done");
-    assert_refused(&post(&[cookie, &own, &own], &token), 403, "Nothing was done");
-    assert_refused(&post(&[cookie, "Origin: null", "Sec-Fetch-Site: cross-site"], &token), 403, "Nothing was done");
-    assert_refused(&post(&[&own], &token), 403, "Run `hob page` again");
-    assert_refused(&post(&[cookie, &own], "0"), 403, "reload the page");
-    assert_refused(&post(&[cookie, &own], ""), 403, "reload the page");
+    for (lines, token, advice) in [
+        (&[cookie][..], &*token, "Nothing was done"),
+        (&[cookie, &own, &own], &token, "Nothing was done"),
+        (&[cookie, "Origin: null", "Sec-Fetch-Site: cross-site"], &token, "Nothing was done"),
+        (&[&own], &token, "Run `hob page` again"),
+        (&[cookie, &own], "0", "reload the page"),
+        (&[cookie, &own], "", "reload the page"),
+    ] {
+        assert_refused(&post(lines, token), 403, advice);
+    }
     assert_refused(&browser.send("GET", &format!("{act}?{}", body(&token)), &[cookie], ""), 404, "Go back");
     let large = format!("{}&note={}", body(&token), "x".repeat(2 << 20));
     let mut stream = TcpStream::connect(&browser.address).unwrap();
@@ -124,22 +118,13 @@ fn other_hosts_origins_and_forms_are_refused() {
 #[test]
 fn a_page_of_an_agent_only_shows() {
     let project = fresh();
-    let mut agent = ask::agent(&project);
-    let asked = agent.call("confirm_action", json!({"action": "Go?", "wait_s": 0}));
-    let id = asked.structured["question"].as_str().unwrap().to_owned();
+    let (_agent, id) = asked(&project, "normal");
     let mut command = project.hob(["page"]);
     command.env("CLAUDECODE", "1");
     let browser = Browser::open_page(command);
     let page = browser.get(&format!("question?id={id}"));
     assert!(page.contains("Go?") && page.contains("started by Claude Code") && !page.contains("<form"), "{page}");
-    let own = format!("Origin: http://{}", browser.address);
-    let forged = browser.send(
-        "POST",
-        &format!("{}act", browser.folder),
-        &[&browser.cookie, &own],
-        &format!("question={id}&f0=yes&action=send"),
-    );
-    assert_refused(&forged, 403, "Nothing was sent");
+    assert_refused(&browser.act(&format!("question={id}&f0=yes&action=send")), 403, "Nothing was sent");
     assert!(project.run(["questions", "--json"]).stdout.contains("\"open\": true"));
     assert!(!browser.get("mail").contains("method=\"post\""));
     drop(browser.follow("now"));

@@ -12,9 +12,9 @@ use crate::fresh;
 #[test]
 fn the_list_of_tools_is_fresh() {
     let mut page = String::from("# Tools\n\nGenerated from the tools' own declarations; a test proves it fresh.\n");
-    for (_, started, tools) in all_sets(&fresh()) {
-        let _ = writeln!(page, "\n## `{started}`");
-        for tool in &tools {
+    for set in all_sets(&fresh()) {
+        let _ = writeln!(page, "\n## `hob mcp {}`", set.start);
+        for tool in &set.tools {
             let hint = |name: &str| tool["annotations"][name] == true;
             let effect = match () {
                 () if hint("readOnlyHint") => "reads only",

@@ -160,6 +160,19 @@ fn events_agents_tools_and_conditions() {
 }
 
 #[test]
+fn the_strictest_rule_decides() {
+    let rising = ["pass", "allow", "ask", "person", "deny"];
+    let rule = |decide: &&str| {
+        let when = "on = \"tool_before\"\ncommand = \"npm publish\"";
+        format!("[[rule]]\nid = \"{decide}\"\n{when}\ndecide = \"{decide}\"\n")
+    };
+    for count in 1..=rising.len() {
+        let policy: String = rising[..count].iter().rev().map(rule).collect();
+        assert_eq!(decision(&policy, &shell("npm publish")).verdict.as_str(), rising[count - 1]);
+    }
+}
+
+#[test]
 fn invalid_policies_report_the_line_and_the_fix() {
     let check = |text: &str| Policy::parse(text).unwrap_err().to_string();
     let wrong = [

@@ -176,3 +176,11 @@ async fn little_of_a_long_text_is_kept_for_a_subscriber() {
     let message = mail.subscribe(&bob, Floor::All, Some(0)).await.unwrap().next().await.unwrap();
     assert_eq!(message.content, "ä".repeat(512));
 }
+
+#[tokio::test]
+async fn who_comes_by_single_requests_cannot_subscribe() {
+    let temp = tempfile::tempdir().unwrap();
+    let caller = Caller { by_requests: true, ..testkit::caller(temp.path(), "bob") };
+    let refused = subscribe(callers(temp.path()), Context::detached(Arc::new(caller)), None).await.unwrap_err();
+    assert!(refused.message.contains("need a persistent connection"), "{}", refused.message);
+}

@@ -1,9 +1,9 @@
 //! Limits: an error names the limit, nothing is dropped, and messages within a limit arrive complete.
 
-use mail::{Limits, Refusal, SendRequest};
+use mail::{Floor, Limits, Mail, MailOptions, Priority, Refusal, SendRequest};
 
 use super::scenarios;
-use crate::fixture::{StoreFixture, limits as ordinary, reached, refusal};
+use crate::fixture::{StoreFixture, limits as ordinary, next_session, reached, refusal, texts};
 
 #[allow(non_snake_case)]
 fn LIMITS() -> Limits {
@@ -81,13 +81,44 @@ async fn five_hundred_recipients_and_not_one_more(fixture: StoreFixture) {
 }
 
 async fn a_clock_set_back_an_hour_loses_nothing(fixture: StoreFixture) {
+    let mut fixture = fixture;
+    let hour = std::time::Duration::from_secs(3600);
     let (ann, bob) = (fixture.agent("ann", "dev").await, fixture.agent("bob", "dev").await);
+    let cat = fixture.agent("cat", "dev").await;
+    let keyed = || SendRequest {
+        to: vec!["cat".into()],
+        content: "once".into(),
+        idempotency_key: Some("k".into()),
+        ..SendRequest::default()
+    };
+    let first = fixture.mail.send(&ann, keyed()).await.unwrap();
+    let attached = fixture.mail.attach(&bob);
+    fixture.send(&ann, "bob", "in hand").await.unwrap();
+    assert_eq!(fixture.check(&bob).await, ["in hand"]);
     fixture.send(&ann, "bob", "before").await.unwrap();
-    fixture.back(std::time::Duration::from_secs(3600));
+    let other = next_session(&bob);
+    let waiter = fixture.block(&other, Floor::Critical).await;
+    fixture.back(hour);
     fixture.send(&ann, "bob", "after").await.unwrap();
-    let waiter_saw = fixture.wait(&bob, crate::fixture::LONG, mail::Floor::All).await;
-    assert_eq!(crate::fixture::texts(&waiter_saw.messages), ["before"]);
-    assert_eq!(fixture.check(&bob).await, ["after"], "sequence orders, not time");
-    fixture.check(&bob).await;
+    fixture.send_with(&ann, "bob", "urgent", Priority::Critical).await.unwrap();
+    assert_eq!(texts(&waiter.await.unwrap().messages), ["urgent"]);
+    fixture.mail.confirm(&other).await.unwrap();
+    assert_eq!(fixture.check(&bob).await, ["before", "after"], "sequence orders, not time");
+    // A daemon that starts in that hour releases nothing that a live agent has in hand.
+    fixture.mail =
+        Mail::open(MailOptions { limits: LIMITS(), ..MailOptions::new(fixture.store.clone()) }).await.unwrap();
+    let back = fixture.mail.attach(&bob);
+    std::mem::forget(attached);
+    for _ in 0..2 {
+        let again = fixture.mail.send(&ann, keyed()).await.unwrap();
+        assert_eq!((&again.id, again.is_replay), (&first.id, true));
+        assert_eq!(fixture.check(&next_session(&bob)).await, Vec::<String>::new());
+        fixture.pass(hour);
+    }
+    assert_eq!(fixture.check(&cat).await, ["once"]);
+    for _ in 0..2 {
+        assert_eq!(fixture.check(&bob).await, Vec::<String>::new());
+    }
     assert_eq!(fixture.mail.inbox(&bob.agent).await.unwrap().total(), 0);
+    drop(back);
 }

@@ -1,7 +1,10 @@
 //! Names: one holder each, several sessions of that holder, and a fence after a takeover.
 
 use mail::store::change::{Forget, Rename};
-use mail::{AgentName, Floor, Holder, Liveness, Priority, Profile, Refusal, SendRequest, Session, member};
+use mail::{
+    AgentName, EnterRequest, Floor, Holder, Liveness, Priority, Profile, Refusal, SendRequest, Session, SessionId,
+    member,
+};
 
 use super::scenarios;
 use crate::fixture::{StoreFixture, limits as LIMITS, next_session, reached, refusal};
@@ -12,6 +15,7 @@ scenarios! {
     a_takeover_fences_the_old_holder_in_every_call
     two_agents_never_speak_as_each_other
     who_is_connected_is_active
+    an_agent_goes_along_with_its_worktree
     a_renamed_agent_keeps_all_that_it_has
     a_forgotten_agent_leaves_reports_and_a_free_name
     only_the_holder_changes_a_name
@@ -82,6 +86,27 @@ async fn who_is_connected_is_active(fixture: StoreFixture) {
     fixture.send(&bob, "old", "x").await.unwrap();
     drop(here);
     assert_eq!(standing().await[0].1, Liveness::Offline, "it ended just now");
+}
+
+async fn an_agent_goes_along_with_its_worktree(fixture: StoreFixture) {
+    let bob = fixture.agent("bob", "dev").await;
+    fixture.send(&bob, "bob", "before").await.unwrap();
+    let enter = async |from: &str| {
+        let request = EnterRequest {
+            agent: bob.agent.clone(),
+            session: SessionId::mint(),
+            holder: holder("moved"),
+            takeover: false,
+            moved_from: Some(holder(from)),
+            create: false,
+            profile: Profile::default(),
+        };
+        fixture.mail.enter(request).await.map(|entered| entered.session)
+    };
+    assert!(matches!(refusal(enter("cat").await), Refusal::Held { .. }));
+    let moved = enter("bob").await.unwrap();
+    fixture.send(&moved, "bob", "after").await.unwrap();
+    assert_eq!(fixture.check(&moved).await, ["before", "after"]);
 }
 
 async fn a_renamed_agent_keeps_all_that_it_has(fixture: StoreFixture) {

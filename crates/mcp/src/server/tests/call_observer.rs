@@ -43,8 +43,9 @@ async fn each_call_begins_and_ends_once() {
         client.call(id, name, json!({"id": id})).await;
         client.next().await;
     }
-    client.call(4, "missing", json!({})).await;
-    client.next().await;
+    client.call(4, "goood", json!({})).await;
+    let refused = client.next().await["error"].to_string();
+    assert!(refused.contains("-32602") && refused.contains(r#"did you mean \"good\"?"#), "{refused}");
     let expected =
         ["good {\"id\":1}", "good Done", "wrong {\"id\":2}", "wrong Error", "bad {\"id\":3}", "bad Internal"];
     assert_eq!(take(&seen), expected, "an unknown tool is no call");

@@ -212,6 +212,19 @@ fn opening_a_conversation_reads_it_once() {
 }
 
 #[test]
+fn a_message_that_is_left_is_kept() {
+    let mut state = state(rooms());
+    // Without an agent as the chosen row it goes to all.
+    press(&mut state, "w");
+    type_text(&mut state, "Stop, all.");
+    press(&mut state, "Esc");
+    assert!(state.notice.as_deref().is_some_and(|notice| notice.starts_with("not sent")), "{:?}", state.notice);
+    press(&mut state, "w");
+    let shown = picture(&state, 80, 24);
+    assert!(shown.contains("To: everyone") && shown.contains("Stop, all."), "{shown}");
+}
+
+#[test]
 fn a_row_is_found_by_its_text_and_stays_chosen_when_others_come() {
     let mut state = state(rooms());
     press(&mut state, "2 /");

@@ -129,6 +129,52 @@ async fn connections_that_send_nothing_that_may_come_in() {
 }
 
 #[tokio::test]
+async fn silent_connections_make_room_for_new_ones() {
+    let limits = HttpLimits { connections: 4, ..HttpLimits::default() };
+    let served = Served::new(everything(), HttpOptions { limits, ..HttpOptions::default() }.bearer("sesame")).await;
+    let discover = Request::modern(1, "server/discover", json!({}));
+    let known = discover.clone().field("authorization", "Bearer sesame");
+    let mut silent = Vec::new();
+    for _ in 0..4 {
+        silent.push(served.connect().await);
+    }
+    // One is in the middle of its head, and one was refused: neither has shown the token.
+    silent[1].write(b"POST /mcp HTTP/1.1\r\nx-slow: ").await;
+    assert_eq!(silent[2].send(&discover).await.status, 401);
+    let mut authorized = Vec::new();
+    for silent in &mut silent {
+        let mut client = served.connect().await;
+        assert_eq!(client.send(&known).await.status, 200);
+        assert!(silent.is_closed().await, "the oldest made room");
+        authorized.push(client);
+    }
+    let late = [served.connect().await, served.connect().await];
+    for client in &mut authorized {
+        assert_eq!(client.send(&known).await.status, 200);
+    }
+    drop((late, authorized));
+    served.end().await;
+}
+
+/// A connection that was just closed would reset, so that the client could not read the answer.
+#[tokio::test]
+async fn a_client_that_sends_a_large_body_first_reads_the_answer() {
+    let limits = HttpLimits { body: 1000, ..HttpLimits::default() };
+    let served = Served::new(everything(), HttpOptions { limits, ..HttpOptions::default() }.bearer("sesame")).await;
+    let post = Request::post(vec![b' '; 40 << 20]);
+    for (request, status) in [(post.clone().field("authorization", "Bearer sesame"), 413), (post, 401)] {
+        let response = served.send(&request).await;
+        assert_eq!((response.status, response.field("connection")), (status, Some("close")), "{response:?}");
+    }
+    let mut client = served.connect().await;
+    client.write(b"POST /mcp HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n").await;
+    client.write(b"authorization: Bearer sesame\r\ntransfer-encoding: chunked\r\n\r\n2800000\r\n").await;
+    client.write(&vec![b' '; 40 << 20]).await;
+    assert_eq!(client.response().await.status, 413);
+    served.end().await;
+}
+
+#[tokio::test]
 async fn bodies_that_are_no_message() {
     let served = served().await;
     for (body, code) in [

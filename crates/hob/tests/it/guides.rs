@@ -1,24 +1,24 @@
-//! The pages, each with the setup that its commands need.
+//! The guides of the documentation, each with the setup that its commands need.
 
 use serde_json::json;
-use testkit::{has_program, has_version};
+use testkit::guide::Page;
+use testkit::{TestProject, has_program, has_version};
 
-use super::{Page, Shell};
 use crate::fresh;
 
 /// Writes the blocks of a language into files, in their order.
-fn write_blocks(shell: &Shell, text: &str, language: &str, files: &[&str]) {
+fn write_blocks(project: &TestProject, text: &str, language: &str, files: &[&str]) {
     let kind = format!("{language}\n");
     let blocks = text.split("\n```").skip(1).step_by(2).filter_map(|block| block.strip_prefix(&kind));
     for (file, block) in files.iter().zip(blocks) {
-        shell.project.write(file, &format!("{block}\n"));
+        project.write(file, &format!("{block}\n"));
     }
 }
 
 #[test]
 fn questions() {
     let page = Page {
-        text: include_str!("../../../../../docs/guide/ask.md"),
+        text: include_str!("../../../../docs/guide/ask.md"),
         skip: &[
             "hob questions --watch",
             "hob answer q_7k2mx --choose",
@@ -36,22 +36,22 @@ fn questions() {
             ("hob ask wait \"$id\"", "hob ask wait \"$id\""),
         ],
     };
-    Shell::new(fresh(), "true").follow(&page);
+    page.follow(fresh(), "true");
 }
 
 #[test]
 fn cure() {
-    let text = include_str!("../../../../../docs/guide/cure.md");
+    let text = include_str!("../../../../docs/guide/cure.md");
     let page = Page { text, skip: &["hob cure check shapes.cure", "hob mcp cure"], ..Page::default() };
-    let shell = Shell::new(fresh(), "true");
-    write_blocks(&shell, text, "cure", &["shapes.cure", "lamp.cure"]);
-    shell.follow(&page);
+    let project = fresh();
+    write_blocks(&project, text, "cure", &["shapes.cure", "lamp.cure"]);
+    page.follow(project, "true");
 }
 
 #[test]
 fn work() {
     let page = Page {
-        text: include_str!("../../../../../docs/guide/work.md"),
+        text: include_str!("../../../../docs/guide/work.md"),
         skip: &["gh auth login"],
         before: &[
             ("hob work", "git checkout -q -b gh-12/parser 2>/dev/null; echo 2 > a; mkdir -p nodes; touch nodes/one"),
@@ -65,7 +65,7 @@ fn work() {
         ],
         ..Page::default()
     };
-    Shell::new(fresh(), "echo 1 > a").follow(&page);
+    page.follow(fresh(), "echo 1 > a");
 }
 
 #[test]
@@ -73,7 +73,7 @@ fn walks_over_code() {
     if !has_program("tsc") || !has_program("node") {
         return;
     }
-    let text = include_str!("../../../../../docs/guide/explore.md");
+    let text = include_str!("../../../../docs/guide/explore.md");
     let page = Page {
         text,
         // Each run has another name, and a model ranks none here.
@@ -89,17 +89,14 @@ fn walks_over_code() {
     let test = "import { expect, test } from \"vitest\";\nimport { total, unit } from \"./total.js\";\n\n\
                 test(\"the total of one\", () => { expect(total([unit()])).toBe(1); });\n";
     project.write("src/total.test.ts", test);
-    let blocks = text.split("\n```").skip(1).step_by(2).filter_map(|block| block.strip_prefix("ts\n"));
-    for (file, block) in ["src/geo.ts", "src/total.ts"].into_iter().zip(blocks) {
-        project.write(file, &format!("{block}\n"));
-    }
-    Shell::new(project, "true").follow(&page);
+    write_blocks(&project, text, "ts", &["src/geo.ts", "src/total.ts"]);
+    page.follow(project, "true");
 }
 
 #[test]
 fn mail() {
     let page = Page {
-        text: include_str!("../../../../../docs/guide/mail.md"),
+        text: include_str!("../../../../docs/guide/mail.md"),
         skip: &[
             "$ hob send 'The parser is ready.' --to reviewer --priority high",
             "sudo -u postgres",
@@ -112,13 +109,13 @@ fn mail() {
         )],
         ..Page::default()
     };
-    Shell::new(fresh(), "true").follow(&page);
+    page.follow(fresh(), "true");
 }
 
 #[test]
 fn nodes() {
     let page = Page {
-        text: include_str!("../../../../../docs/guide/nodes.md"),
+        text: include_str!("../../../../docs/guide/nodes.md"),
         skip: &["hob node record"],
         before: &[
             ("hob node check", "sed -i 's/{{ text/{{ txt/' nodes/summarize.node.md"),
@@ -126,48 +123,18 @@ fn nodes() {
         ],
         ..Page::default()
     };
-    Shell::new(fresh(), "true").follow(&page);
+    page.follow(fresh(), "true");
 }
 
 #[test]
 fn repls() {
-    if !has_program("python3") {
+    if !has_program("python3") || !has_version("ghci", "9.0") {
         return;
     }
-    let page = Page {
-        text: include_str!("../../../../../docs/guide/repl.md"),
-        skip: &[
-            "$ hob call repl_reload",
-            "hob call repl_start --session app",
-            "$ hob trust",
-            "$ hob call repl_start --session pager",
-            "$ hob call repl_input",
-            "$ hob call repl_read --session pager",
-        ],
-        ..Page::default()
-    };
-    let files = "mkdir src; echo > src/shop.py; echo '[project]' > pyproject.toml; echo 'x = 1' > setup.py; echo line > lines.txt";
-    Shell::new(fresh(), files).follow(&page);
-}
-
-#[test]
-fn repls_of_haskell() {
-    let text = include_str!("../../../../../docs/guide/repl.md");
-    if !has_version("ghci", "9.0") {
-        return;
-    }
+    let text = include_str!("../../../../docs/guide/repl.md");
     let page = Page {
         text,
-        skip: &[
-            "$ hob eval",
-            "hob eval",
-            "$ hob call repl_restart",
-            "$ hob call repl_list",
-            "hob call",
-            "$ hob call repl_start --session pager",
-            "$ hob call repl_input",
-            "$ hob call repl_read --session pager",
-        ],
+        skip: &["hob call repl_start --session app", "$ hob call repl_start --session pager"],
         before: &[
             ("hob call repl_reload", "test ! -e Area.hs || sed -i 's/pi . x/pi * r/' Area.hs"),
             (
@@ -177,16 +144,17 @@ fn repls_of_haskell() {
             ),
             ("hob trust", "cp ../project/wide.toml hob.toml"),
         ],
-        instead: &[("hob trust", "hob trust --yes")],
+        ..Page::default()
     };
-    let shell = Shell::new(fresh(), "true");
-    write_blocks(&shell, text, "toml", &["wide.toml"]);
-    shell.follow(&page);
+    let project = fresh();
+    write_blocks(&project, text, "toml", &["wide.toml"]);
+    let files = "mkdir src; echo > src/shop.py; echo '[project]' > pyproject.toml; echo 'x = 1' > setup.py; echo line > lines.txt";
+    page.follow(project, files);
 }
 
 #[test]
 fn hooks() {
-    let text = include_str!("../../../../../docs/guide/hooks.md");
+    let text = include_str!("../../../../docs/guide/hooks.md");
     let page = Page {
         text,
         before: &[
@@ -196,16 +164,15 @@ fn hooks() {
             ("hob policy explain", "sed 's/Bash/Read/; s/\"command\":\"cat /\"file_path\":\"/' cat.json > event.json"),
             ("hob policy try", "cp hob-policy.toml next.toml"),
         ],
-        instead: &[("hob trust", "hob trust --yes")],
         ..Page::default()
     };
-    let shell = Shell::new(fresh(), "true");
-    write_blocks(&shell, text, "toml", &["1.toml", "2.toml", "3.toml", "4.toml", "tests.toml"]);
-    shell.project.write("hob-policy.toml", &shell.project.read("1.toml"));
-    let event = json!({"session_id": "s", "hook_event_name": "PreToolUse", "tool_name": "Bash", "cwd": shell.project.root(),
+    let project = fresh();
+    write_blocks(&project, text, "toml", &["1.toml", "2.toml", "3.toml", "4.toml", "tests.toml"]);
+    project.write("hob-policy.toml", &project.read("1.toml"));
+    let event = json!({"session_id": "s", "hook_event_name": "PreToolUse", "tool_name": "Bash", "cwd": project.root(),
                        "permission_mode": "default", "tool_input": {"command": "cat .env"}});
-    shell.project.write("cat.json", &event.to_string());
-    shell.follow(&page);
+    project.write("cat.json", &event.to_string());
+    page.follow(project, "true");
 }
 
 #[test]
@@ -214,12 +181,12 @@ fn start() {
         return;
     }
     let page = Page {
-        text: include_str!("../../../../../docs/start.md"),
+        text: include_str!("../../../../docs/start.md"),
         // `hob init` and `hob doctor` depend on the terminal, and on the programs of this machine.
         skip: &["$ hob init", "$ hob doctor"],
         before: &[("mkdir shop", "cd .."), ("git add hob.toml", "hob init --agent claude")],
         // The page shows what a person sees at a terminal.
         instead: &[("hob inbox", "NO_COLOR=1 script -qec 'hob inbox --take' /dev/null | tr -d '\\r'")],
     };
-    Shell::new(fresh(), "true").follow(&page);
+    page.follow(fresh(), "true");
 }

@@ -1,26 +1,37 @@
-//! Runs the commands of each guide in one shell and compares their output with the page. Commands that need an agent,
-//! another machine or another project's code are skipped.
-
-mod pages;
+//! Guides: pages of the documentation whose commands are run in one shell, and whose output is compared with the page.
 
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Stdio};
 
-use testkit::TestProject;
+use crate::TestProject;
 
 /// The line that ends the output of a command, before its exit code.
 const END: &str = "\u{1e}";
 
+/// Without a terminal, a person grants a text so.
+const GRANT: (&str, &str) = ("hob trust", "hob trust --yes");
+
 /// A page, and the setup that its reader has and a test must create.
 #[derive(Default)]
-struct Page {
-    text: &'static str,
-    /// Blocks that are not run, by their beginnings.
-    skip: &'static [&'static str],
+pub struct Page {
+    pub text: &'static str,
+    /// Blocks that are not run, by their beginnings: they need an agent, another machine or another project's code.
+    pub skip: &'static [&'static str],
     /// Scripts to run before the commands that begin so.
-    before: &'static [(&'static str, &'static str)],
+    pub before: &'static [(&'static str, &'static str)],
     /// Commands to run in place of others.
-    instead: &'static [(&'static str, &'static str)],
+    pub instead: &'static [(&'static str, &'static str)],
+}
+
+impl Page {
+    /// Runs every command of the page, after a script, in a project that is a git repository with a commit. Compares the output
+    /// with the page.
+    ///
+    /// # Panics
+    /// If a command prints something else.
+    pub fn follow(&self, project: TestProject, script: &str) {
+        Shell::new(project, script).follow(self);
+    }
 }
 
 /// A shell in a project. It stays between commands, as a terminal does.
@@ -43,8 +54,9 @@ impl Shell {
         for role in ["AUTHOR", "COMMITTER"] {
             bash.env(format!("GIT_{role}_NAME"), "t").env(format!("GIT_{role}_EMAIL"), "t@example.org");
         }
-        let mut child = bash.spawn().unwrap();
-        let (stdin, stdout) = (child.stdin.take().unwrap(), BufReader::new(child.stdout.take().unwrap()));
+        let mut child = bash.spawn().expect("bash");
+        let (stdin, stdout) =
+            (child.stdin.take().expect("a pipe"), BufReader::new(child.stdout.take().expect("a pipe")));
         let mut shell = Shell { project, child, stdin, stdout, code: 0, ids: Vec::new() };
         shell.prepare("exec 2>&1; git init -q -b main .");
         shell.prepare(script);
@@ -55,13 +67,17 @@ impl Shell {
     /// Runs a command and returns its output.
     fn run(&mut self, command: &str) -> String {
         let code = self.code;
-        writeln!(self.stdin, "(exit {code}); {{ {command}\n}} </dev/null; printf '\\n{END}%d\\n' $?").unwrap();
+        writeln!(self.stdin, "(exit {code}); {{ {command}\n}} </dev/null; printf '\\n{END}%d\\n' $?").expect("a shell");
         let (mut output, mut line) = (String::new(), String::new());
         loop {
             line.clear();
-            assert_ne!(self.stdout.read_line(&mut line).unwrap(), 0, "the shell ended during {command}: {output}");
+            assert_ne!(
+                self.stdout.read_line(&mut line).expect("text"),
+                0,
+                "the shell ended during {command}: {output}"
+            );
             if let Some(code) = line.strip_prefix(END) {
-                self.code = code.trim().parse().unwrap();
+                self.code = code.trim().parse().expect("an exit code");
                 return output;
             }
             output.push_str(&line);
@@ -86,7 +102,7 @@ impl Shell {
                 for (_, script) in page.before.iter().filter(begins) {
                     self.prepare(script);
                 }
-                let replaced = page.instead.iter().find(begins).map_or(command, |(_, other)| other);
+                let replaced = page.instead.iter().chain(&[GRANT]).find(begins).map_or(command, |(_, other)| other);
                 let output = self.run(&self.with_our_ids(replaced));
                 self.compare(command, &shown, &output);
                 count += 1;
@@ -99,14 +115,14 @@ impl Shell {
         assert_eq!(unused, None, "the page has no such text");
         self.run("hob stop");
         drop(self.stdin);
-        self.child.wait().unwrap();
+        self.child.wait().expect("its end");
     }
 
     /// Compares the lines that the page shows with the output, which may have further lines.
     fn compare(&mut self, command: &str, shown: &[&str], output: &str) {
-        let top = self.project.top().to_str().unwrap();
+        let top = self.project.top().display().to_string();
         let output = output.replace(&format!("{top}/home"), "~").replace(&format!("{top}/project"), "/home/me/shop");
-        let output = output.replace(top, "/home/me");
+        let output = output.replace(&top, "/home/me");
         let pairs: Vec<(String, String)> = ids(&shown.join("\n")).into_iter().zip(ids(&output)).collect();
         // Tickets are random, so the one of the page replaces it.
         let tickets =
@@ -168,7 +184,7 @@ fn is_like(shown: &str, line: &str) -> bool {
     }
     let line = shape(line);
     let mut parts: Vec<String> = shown.split('…').map(|part| shape(part.trim_end())).collect();
-    let last = parts.pop().unwrap();
+    let last = parts.pop().unwrap_or_default();
     let mut rest = line.as_str();
     for (n, part) in parts.iter().enumerate() {
         match rest.find(part.as_str()) {
