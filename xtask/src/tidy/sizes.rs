@@ -11,7 +11,7 @@ const LIMITS: &[(&str, usize)] = &[
     ("crates/code/src/verdict", 3_000),
     ("crates/code/tests", 9_000),
     ("crates/daemon/src/parts", 2_000),
-    ("crates/hob/tests/it", 12_000),
+    ("crates/hob/tests/it", 9_000),
     ("xtask", 5_000),
 ];
 

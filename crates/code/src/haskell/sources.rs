@@ -64,13 +64,8 @@ fn may_be_read(path: &Path) -> bool {
 /// Returns the lines of code: in literate Haskell those after `>`.
 fn lines<'a>(path: &Path, text: &'a str) -> impl Iterator<Item = &'a str> {
     let is_literate = extension(path) == Some("lhs");
-    text.lines().filter_map(move |line| {
-        if is_literate {
-            line.strip_prefix('>').map(|line| line.strip_prefix(' ').unwrap_or(line)).or(Some(line))
-        } else {
-            Some(line)
-        }
-    })
+    let code = |line: &'a str| line.strip_prefix("> ").or(line.strip_prefix('>'));
+    text.lines().map(move |line| code(line).filter(|_| is_literate).unwrap_or(line))
 }
 
 /// Returns the name at the start of a text: `Data.Map` in `Data.Map (…)`.

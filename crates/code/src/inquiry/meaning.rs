@@ -13,7 +13,7 @@ use lsp::{Encoding, Location};
 use syntax::{Class, Kind, Language, bare_name, is_pure_virtual, is_word, occurrences_at, word_ranges};
 
 use super::blocking;
-use super::reliability::{Asking, Round, RoundStatus, judge_for, rounds};
+use super::reliability::{Asking, Round, RoundStatus, rounds};
 use super::requests::definitions;
 use super::texts::{Sheets, Spot, document};
 use super::{Call, ghc};
@@ -73,13 +73,8 @@ pub(crate) async fn meanings(
         let index = ghc::index(call, judged).await;
         index.map(|index| blocking(|| by_index(&index, call, names, texts)))
     } else {
-        match judge_for(call, family, file, judged).await {
-            Ok(server) => {
-                let round = rounds(call, &server, family, names.len(), &Names { call, names, texts }, judged).await;
-                round.map(|round| round.meanings)
-            }
-            Err(code) => Err(code),
-        }
+        let round = rounds(call, family, file, names.len(), &Names { call, names, texts }, judged).await;
+        round.map(|round| round.meanings)
     };
     answer.unwrap_or_else(|code| {
         if let Some(reason) = judged.reasons.last_mut() {

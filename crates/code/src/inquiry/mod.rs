@@ -25,7 +25,7 @@ use crate::search::Scope;
 
 pub(crate) use ghc::index;
 pub(crate) use meaning::{FILES, Meaning, Meanings, Name, meanings, target_at};
-pub(crate) use reliability::{Asking, Round, RoundStatus, judge_for, rounds};
+pub(crate) use reliability::{Asking, Round, RoundStatus, rounds};
 pub(crate) use requests::{Inquiry, definitions, request_locations, request_time_limit, with_deadline};
 pub(crate) use server_state::explain;
 pub(crate) use texts::{Sheets, Spot, document};

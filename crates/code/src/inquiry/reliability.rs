@@ -1,5 +1,6 @@
 //! Waits until a server is reliable. Where nothing shows that it is, repeats rounds until two agree.
 
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use lsp::server::{Certainty, Document, Order, Server, ServerSnapshot, Session, State};
@@ -74,12 +75,7 @@ impl RoundStatus {
 const ROUNDS: usize = 4;
 
 /// Returns the server for a family's files. Without one, adds the reason to the judgement.
-pub(crate) async fn judge_for(
-    call: &Call<'_>,
-    family: &'static str,
-    file: &std::path::Path,
-    judged: &mut Judgement,
-) -> Result<Server, Code> {
+async fn judge_for(call: &Call<'_>, family: &'static str, file: &Path, judged: &mut Judgement) -> Result<Server, Code> {
     let sought = match call.cx.caller::<Caller>() {
         Some(caller) => call.pool.seek(caller, &call.scope.root, family, file).await,
         None => Err(Unavailable::new(State::Absent, Code::Absent, "a call without a caller".to_owned())),
@@ -91,17 +87,19 @@ pub(crate) async fn judge_for(
     })
 }
 
-/// Repeats rounds until the answers are reliable; `Err` with the reason if they are not. `open` is the number of waiting sites.
+/// Repeats rounds with the server for a family's files until the answers are reliable; `Err` with the reason if they are not.
+/// `open` is the number of waiting sites.
 pub(crate) async fn rounds<A: Asking>(
     call: &Call<'_>,
-    server: &Server,
     family: &'static str,
+    file: &Path,
     open: usize,
     asking: &A,
     judged: &mut Judgement,
 ) -> Result<A::Round, Code> {
+    let server = judge_for(call, family, file, judged).await?;
     let _asking = server.asking();
-    let answer = until_believed(call, server, open, asking).await;
+    let answer = until_believed(call, &server, open, asking).await;
     let (answer, seen) = match answer {
         Ok((round, is_certain)) => {
             if !is_certain {
@@ -120,7 +118,7 @@ pub(crate) async fn rounds<A: Asking>(
         Err(seen) => {
             let (code, text) = match seen.state {
                 State::Ready => (Code::OutOfTime, format!("{} did not answer in time", server.profile.name)),
-                _ => explain(server, &seen),
+                _ => explain(&server, &seen),
             };
             let text = server.missing_features().map_or_else(|| text.clone(), |lacks| format!("{text}; {lacks}"));
             judged.doubt(code, text, 0);

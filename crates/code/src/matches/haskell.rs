@@ -4,7 +4,7 @@ use tree_sitter::Node;
 
 use super::fails;
 use super::pattern::{Arm, Match, Otherwise, Pattern};
-use super::patterns::{Source, children};
+use super::source::{Source, children};
 
 const INCOMPLETE: Otherwise = Otherwise::Breaks("warning (-Wincomplete-patterns) and run-time failure");
 const REFUSES: &[&str] = &["error ", "error(", "error$", "undefined", "throw ", "errorWithoutStackTrace"];

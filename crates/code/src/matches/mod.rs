@@ -3,15 +3,15 @@
 //!
 //! - [`pattern`]: patterns of all languages in one tree, and their coverage; [`judge`]: the types of their constructors.
 //! - `constructors`: how a match names each constructor of a type.
-//! - `patterns`: reads the patterns of all languages; `rust`, `haskell`, `python`, `switch`: the matches of each language.
+//! - `source`: reads the patterns of all languages; `rust`, `haskell`, `python`, `switch`: the matches of each language.
 //! - `tokens`: matches in the arguments of Rust macros.
 
 mod constructors;
 mod haskell;
 mod pattern;
-mod patterns;
 mod python;
 mod rust;
+mod source;
 mod switch;
 mod tokens;
 mod type_resolution;
@@ -34,7 +34,7 @@ use crate::line_column::Lines;
 use crate::search::{Hit, Scope, Skipped, Why, search_by, word_starts};
 use crate::verdict::{At, Name};
 use pattern::{Coverage, Match, Otherwise};
-use patterns::{Source, children};
+use source::{Source, children};
 
 pub(crate) use constructors::sum;
 pub(crate) use type_resolution::{Assessment, judge};
@@ -184,7 +184,7 @@ impl Matches {
 /// True if a name is that of a constructor, or of a text that discriminates one.
 fn names_constructor(sum: &Sum, name: &str, qualifier: Option<&str>) -> bool {
     // `switch (typeof value)` tells the members `string` and `number` apart, and nothing else does.
-    let is_typeof = qualifier == Some(patterns::TYPEOF);
+    let is_typeof = qualifier == Some(source::TYPEOF);
     let is_compared = |member: &str| !sum.is_union || is_typeof == is_among(constructors::WITHOUT_TAGS, member);
     // A text is not a name.
     let is_text = || sum.is_union && qualifier.is_some() && !is_typeof && !sum.tags.iter().any(|(_, tag)| tag == name);

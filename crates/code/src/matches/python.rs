@@ -3,7 +3,7 @@
 use tree_sitter::Node;
 
 use super::pattern::{Arm, Match, Otherwise, Pattern};
-use super::patterns::{Source, children};
+use super::source::{Source, children};
 use super::{fails, must_return};
 
 pub(super) fn read(source: Source<'_>, node: Node<'_>) -> Option<Match> {

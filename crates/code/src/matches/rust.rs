@@ -4,7 +4,7 @@ use tree_sitter::Node;
 
 use super::fails;
 use super::pattern::{Arm, Match, Otherwise};
-use super::patterns::{Source, children};
+use super::source::{Source, children};
 
 const EXHAUSTIVE: Otherwise = Otherwise::Breaks("compile error (E0004)");
 const IRREFUTABLE: Otherwise = Otherwise::Breaks("compile error (E0005)");

@@ -3,7 +3,7 @@
 use tree_sitter::Node;
 
 use super::pattern::{Arm, Match, Otherwise, Pattern};
-use super::patterns::{Compared, Source, children};
+use super::source::{Compared, Source, children};
 use super::{fails, must_return};
 
 /// Calls that fail, by the kind of the default branch: of Go, of TypeScript and JavaScript, of C and C++.

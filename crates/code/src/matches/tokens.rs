@@ -8,7 +8,7 @@ use syntax::{Language, parse};
 use tree_sitter::{Node, Point};
 
 use super::pattern::{Arm, Match, Otherwise};
-use super::patterns::{Source, children};
+use super::source::{Source, children};
 use super::{descend, rust};
 
 const MAX_DEPTH: usize = 12;

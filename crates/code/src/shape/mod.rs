@@ -109,12 +109,12 @@ struct Reading<'a> {
 
 impl<'a> Reading<'a> {
     /// Returns a part of the text in one line.
-    fn words(&self, range: Range<usize>) -> String {
+    fn join_words(&self, range: Range<usize>) -> String {
         String::from_utf8_lossy(&self.text[range]).split_whitespace().collect::<Vec<_>>().join(" ")
     }
 
     fn node_text(&self, node: Node<'_>) -> String {
-        self.words(node.byte_range())
+        self.join_words(node.byte_range())
     }
 
     fn field(&self, node: Option<Node<'_>>, field: &str) -> Option<String> {

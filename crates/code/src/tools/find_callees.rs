@@ -169,18 +169,20 @@ fn output(args: &Args, scope: &Scope, found: &Callees, judged: &Judgement, since
     }
 }
 
-/// Returns the only definition of a callee, its name and its place, which may be in a macro.
-fn target(callee: &Callee) -> (Option<&Definition>, &str, Option<(&Path, usize, Kind)>) {
+/// A place, and what is declared there.
+type Place<'a> = (&'a Path, usize, Kind);
+
+/// Returns the name of a callee, and the place of its only definition or of the macro that makes it.
+fn target(callee: &Callee) -> (&str, Option<Place<'_>>) {
     match (&callee.definitions[..], &callee.made_at) {
-        ([one], _) => (Some(one), one.label.as_str(), Some((&*one.path, one.line, one.kind))),
-        (_, made_at) => {
-            (None, callee.name.as_str(), made_at.as_ref().map(|(path, line, kind)| (&**path, *line, *kind)))
-        }
+        ([one], _) => (one.label.as_str(), Some((&*one.path, one.line, one.kind))),
+        (_, made_at) => (callee.name.as_str(), made_at.as_ref().map(|(path, line, kind)| (&**path, *line, *kind))),
     }
 }
 
 fn called(found: &Callees, callee: &Callee) -> CalleeView {
-    let (only, name, place) = target(callee);
+    let (name, place) = target(callee);
+    let only = callee.definitions.first().filter(|_| callee.definitions.len() == 1);
     CalleeView {
         name: name.to_owned(),
         kind: place.map(|(.., kind)| kind.word()),
@@ -213,7 +215,7 @@ fn line(callee: &Callee, is_mixed: bool) -> String {
         _ => "",
     };
     let at = format!("{via}{doubt} at {}", lines.join(", "));
-    let (_, name, place) = target(callee);
+    let (name, place) = target(callee);
     match (&callee.definitions[..], place) {
         ([], _) if callee.is_local => format!("  {name}  a local {at}"),
         (_, Some((path, line, kind))) => format!("  {name}  {} {}:{line} {at}", kind.word(), display_path(path)),

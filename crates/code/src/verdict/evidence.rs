@@ -252,7 +252,10 @@ fn read_one(
                 Class::Value | Class::FieldRead if at == asked_at && family(site.language) == SCRIPTS => silent,
                 _ if leads_on => Evidence::Import(at),
                 Class::Signature if !site.in_interface && !is_pure(site) && at != asked_at => Evidence::Import(at),
-                Class::Signature if family(site.language) == C_AND_CPP && !is_pure(site) && !prototypes.has_index => {
+                // Without an index clangd cannot resolve a prototype.
+                Class::Signature
+                    if family(site.language) == C_AND_CPP && !is_pure(site) && prototypes.may_announce(found, site) =>
+                {
                     silent
                 }
                 // `module.exports = { area }` declares a property with the meaning of the variable.

@@ -37,7 +37,7 @@ use std::path::Path;
 use crate::answer::{Candidates, LineOptions, Site};
 use crate::definition::Definition;
 use crate::haskell::{self, is_judged_by_ghc};
-use crate::inquiry::{Asking, blocking, index, judge_for, rounds};
+use crate::inquiry::{Asking, blocking, index, rounds};
 use crate::judgement::{Code, Judgement, Verdict};
 use crate::stored_verdicts::{is_judged_by, keep, recall};
 
@@ -132,10 +132,9 @@ async fn ask_server(
     file: &Path,
     judged: &mut Judgement,
 ) -> Result<(), Code> {
-    let server = judge_for(&asked.call, family, file, judged).await?;
     let open = found.sites.iter().filter(|site| is_judged_by(site, family)).count();
     let uses = Uses { asked, found, family };
-    let pass = rounds(&asked.call, &server, family, open, &uses, judged).await?;
+    let pass = rounds(&asked.call, family, file, open, &uses, judged).await?;
     pass.apply(found, family, judged);
     Ok(())
 }

@@ -15,8 +15,7 @@ pub(super) fn has_compile_commands(root: &Path) -> bool {
 }
 
 pub(super) struct Prototypes {
-    /// Without an index, clangd cannot tell which function a prototype declares.
-    pub has_index: bool,
+    has_index: bool,
     /// The functions declared by prototypes among the definitions, with the index of the definition.
     bodies: BTreeMap<(PathBuf, usize), usize>,
 }
@@ -25,6 +24,18 @@ impl Prototypes {
     /// Returns the index of the definition that is a prototype of the function at a spot.
     pub(super) fn announced(&self, spot: &Spot) -> Option<usize> {
         self.bodies.get(&(spot.path.clone(), spot.start)).copied()
+    }
+
+    /// True if a prototype may declare one of the definitions: both are in the same class or namespace. clangd cannot tell
+    /// without an index.
+    pub(super) fn may_announce(&self, found: &Candidates, prototype: &Site) -> bool {
+        let around = prototype.enclosing.rsplit("::").next().filter(|around| !around.is_empty());
+        let mut ours = found.definitions.iter().filter(|one| !is_static(found, &one.path, one.at));
+        !self.has_index
+            && ours.any(|one| match (around, one.inside.last()) {
+                (Some(around), Some(names)) => names.iter().any(|name| name == around),
+                (around, names) => around.is_none() && names.is_none(),
+            })
     }
 }
 

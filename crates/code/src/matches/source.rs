@@ -167,3 +167,27 @@ pub(super) fn children(node: Node<'_>) -> Vec<Node<'_>> {
     let is_part = |child: &Node<'_>| (child.is_named() || child.kind() == "_") && !child.kind().contains("comment");
     node.children(&mut cursor).filter(is_part).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use std::time::{Duration, Instant};
+
+    use super::*;
+    use crate::matches::{descend, pattern, python, rust};
+
+    #[test]
+    fn the_effect_in_a_list_is_undecided() {
+        let python = "match all:\n    case [A(), *rest]:\n        pass\n";
+        for (language, text) in [(Language::Rust, "fn f() { if let [A, ..] = all {} }"), (Language::Python, python)] {
+            let tree = syntax::parse(language, text.as_bytes(), Instant::now() + Duration::from_secs(60)).unwrap();
+            let source = Source { text: text.as_bytes(), language, is_union: false, compared: None };
+            let mut found = Vec::new();
+            descend(&mut tree.walk(), &[text.find('A').unwrap()], &mut |node| {
+                found.extend(rust::read(source, node));
+                found.extend(python::read(source, node));
+            });
+            let judged = found.iter().filter_map(|one| pattern::judged(one, &|name, _, _| name == "A"));
+            assert_eq!(judged.map(|one| one.new).collect::<Vec<_>>(), [None], "{text}");
+        }
+    }
+}
