@@ -4,13 +4,13 @@ use std::path::PathBuf;
 
 use serde_json::{Value, json};
 
-use crate::{Means, Worktree, all};
+use crate::{Dependencies, Worktree, all};
 
 /// Asks about a diff that changed these lines, and removed these names.
 fn scout(worktree: &Worktree, lines: &[(&str, usize, usize)], removed: &[&str]) -> Result<Value, String> {
     let lines = lines.iter().map(|(path, first, last)| (PathBuf::from(path), *first, *last)).collect();
     let diff = (lines, removed.iter().map(|name| (*name).to_owned()).collect());
-    worktree.ask_by(&Means { diff, ..Means::default() }, "scout", json!({"diff": "working"}))
+    worktree.ask_by(&Dependencies { diff, ..Dependencies::default() }, "scout", json!({"diff": "working"}))
 }
 
 #[test]

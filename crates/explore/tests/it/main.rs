@@ -30,8 +30,8 @@ pub(crate) struct Worktree {
     runtime: Runtime,
 }
 
-/// What a call gets from the other parts.
-pub(crate) struct Means {
+/// The means of other parts that a call uses.
+pub(crate) struct Dependencies {
     pub questions: Arc<Questions>,
     /// The model, or why it cannot be used.
     pub model: Result<Option<Arc<dyn ModelNode>>, String>,
@@ -41,10 +41,16 @@ pub(crate) struct Means {
     pub asked_env: BTreeMap<String, String>,
 }
 
-impl Default for Means {
-    fn default() -> Means {
+impl Default for Dependencies {
+    fn default() -> Dependencies {
         let questions = Questions::new();
-        Means { questions, model: Ok(None), tokens: 100_000, diff: Default::default(), asked_env: BTreeMap::new() }
+        Dependencies {
+            questions,
+            model: Ok(None),
+            tokens: 100_000,
+            diff: Default::default(),
+            asked_env: BTreeMap::new(),
+        }
     }
 }
 
@@ -74,11 +80,12 @@ impl Worktree {
 
     /// Calls a tool with the shared state of earlier calls.
     pub(crate) fn ask_with(&self, questions: Arc<Questions>, name: &str, arguments: Value) -> Result<Value, String> {
-        self.ask_by(&Means { questions, ..Means::default() }, name, arguments)
+        self.ask_by(&Dependencies { questions, ..Dependencies::default() }, name, arguments)
     }
 
-    pub(crate) fn sources(&self, means: &Means) -> Arc<Sources> {
-        let (questions, model, diff) = (means.questions.clone(), means.model.clone(), means.diff.clone());
+    pub(crate) fn sources(&self, dependencies: &Dependencies) -> Arc<Sources> {
+        let (questions, model, diff) =
+            (dependencies.questions.clone(), dependencies.model.clone(), dependencies.diff.clone());
         let compiling = Compiling {
             directory: self.path().with_extension("scratch"),
             guard: process::Guard::Without,
@@ -96,13 +103,13 @@ impl Worktree {
                 let model = model.clone();
                 Box::pin(async move { model })
             }),
-            tokens: means.tokens,
+            tokens: dependencies.tokens,
             records: self.path().with_extension("records"),
         })
     }
 
-    pub(crate) fn context(&self, means: &Means) -> Context {
-        let asked_env = means.asked_env.clone();
+    pub(crate) fn context(&self, dependencies: &Dependencies) -> Context {
+        let asked_env = dependencies.asked_env.clone();
         let caller = Caller { env: std::env::vars().collect(), asked_env, ..testkit::caller(self.path(), "") };
         Context::detached(Arc::new(caller))
     }
@@ -111,12 +118,12 @@ impl Worktree {
         self.runtime.block_on(future)
     }
 
-    /// Calls a tool with these means.
-    pub(crate) fn ask_by(&self, means: &Means, name: &str, arguments: Value) -> Result<Value, String> {
-        let all = tools(&self.sources(means));
+    /// Calls a tool with these means of other parts.
+    pub(crate) fn ask_by(&self, dependencies: &Dependencies, name: &str, arguments: Value) -> Result<Value, String> {
+        let all = tools(&self.sources(dependencies));
         let tool = all.into_iter().find(|tool| tool.declaration().name == name).unwrap();
         let arguments = RawValue::from_string(arguments.to_string()).unwrap();
-        match self.block_on(tool.call(self.context(means), Some(&arguments))) {
+        match self.block_on(tool.call(self.context(dependencies), Some(&arguments))) {
             Ok(outcome) if outcome.is_error => Err(outcome.content[0].as_text().unwrap().to_owned()),
             Ok(outcome) => {
                 let mut found: Value = serde_json::from_str(outcome.structured.unwrap().get()).unwrap();

@@ -12,10 +12,10 @@ use explore::tools::{ModelAnswer, ModelNode, tidepool};
 use serde_json::value::to_raw_value;
 use serde_json::{Map, Value, json};
 
-use crate::{Means, Worktree};
+use crate::{Dependencies, Worktree};
 
 type Input = Map<String, Value>;
-/// Returns a model's value, or why there is none; `None` if it never answers.
+/// Returns the value of a model, or an error; `None` if it never answers.
 type Answer = fn(&Input) -> Option<Result<Value, String>>;
 
 /// A model that answers once this many calls run at the same time.
@@ -50,12 +50,12 @@ impl ModelNode for Model {
     }
 }
 
-/// Returns the means of a call with this model.
-fn with_model(at_once: usize, answer: Answer) -> (Arc<Model>, Means) {
+/// Returns the dependencies of a call with this model.
+fn with_model(at_once: usize, answer: Answer) -> (Arc<Model>, Dependencies) {
     let [calls, running, most_running] = [(); 3].map(|()| AtomicUsize::new(0));
     let model = Arc::new(Model { answer, at_once, calls, running, most_running });
     let shared: Arc<dyn ModelNode> = model.clone();
-    (model, Means { model: Ok(Some(shared)), ..Means::default() })
+    (model, Dependencies { model: Ok(Some(shared)), ..Dependencies::default() })
 }
 
 /// Selects all candidates but the square, in reversed order.
@@ -91,14 +91,14 @@ fn shapes() -> Worktree {
 }
 
 /// Calls `teach-graph` or `scout` with further arguments.
-fn ask(worktree: &Worktree, means: &Means, tool: &str, more: Value) -> Result<Value, String> {
+fn ask(worktree: &Worktree, dependencies: &Dependencies, tool: &str, more: Value) -> Result<Value, String> {
     let mut arguments = match tool {
         "scout" => json!({"query": "What breaks if I add a variant to Shape?", "depth": "low"}),
         _ => json!({"topic": "areas", "seeds": ["Shape"]}),
     };
     let more = more.as_object().unwrap().clone();
     arguments.as_object_mut().unwrap().extend(more);
-    worktree.ask_by(means, tool, arguments)
+    worktree.ask_by(dependencies, tool, arguments)
 }
 
 /// Returns an answer without who decided and how long it took.
@@ -119,23 +119,23 @@ fn listed(found: &Value) -> Vec<&str> {
 fn a_model_orders_and_drops_definitions() {
     let worktree = shapes();
     let all = ["Shape", "Circle", "Square", "Label"];
-    let found = ask(&worktree, &Means::default(), "teach-graph", json!({})).unwrap();
+    let found = ask(&worktree, &Dependencies::default(), "teach-graph", json!({})).unwrap();
     assert_eq!((&found["selector"], &found["model"]), (&json!("rules"), &Value::Null));
     assert_eq!(listed(&found), all);
-    let (model, means) = with_model(1, without_square);
-    let found = ask(&worktree, &means, "teach-graph", json!({})).unwrap();
+    let (model, dependencies) = with_model(1, without_square);
+    let found = ask(&worktree, &dependencies, "teach-graph", json!({})).unwrap();
     assert_eq!((&found["selector"], listed(&found)), (&json!("model"), vec!["Shape", "Circle", "Label"]));
     let calls = model.calls.swap(0, Ordering::SeqCst);
     let wanted = json!({"calls": calls, "fallbacks": 0, "tokens": calls * 120, "switched_off": false});
     assert_eq!(found["model"], wanted);
     // The budget of two leaves room for one definition: the model's first choice. It is also the limit of the calls.
-    let found = ask(&worktree, &means, "teach-graph", json!({"budget": 2, "selector": "model"})).unwrap();
+    let found = ask(&worktree, &dependencies, "teach-graph", json!({"budget": 2, "selector": "model"})).unwrap();
     assert_eq!(listed(&found), ["Shape", "Label"]);
     assert!(model.calls.swap(0, Ordering::SeqCst) <= 2);
-    // The rules ask nobody.
-    let found = ask(&worktree, &means, "teach-graph", json!({"selector": "rules"})).unwrap();
+    // The rules do not ask a model.
+    let found = ask(&worktree, &dependencies, "teach-graph", json!({"selector": "rules"})).unwrap();
     assert_eq!((listed(&found), model.calls.load(Ordering::SeqCst)), (all.to_vec(), 0));
-    let few = Means { tokens: 100, ..means };
+    let few = Dependencies { tokens: 100, ..dependencies };
     let found = ask(&worktree, &few, "teach-graph", json!({"selector": "model"})).unwrap();
     assert_eq!((&found["selector"], &found["model"]["calls"]), (&json!("rules"), &json!(0)));
     assert_eq!(found["model"]["problem"], "explore.tokens allows 100 tokens for a walk");
@@ -149,7 +149,7 @@ fn a_model_that_fails_changes_nothing() {
         ("teach-graph", json!({"seeds": ["total", "area", "unit"], "wait_ms": 4000}), "`Triangle` is not a candidate"),
         ("scout", json!({"wait_ms": 4000}), "`relevance` is not 1 to 5"),
     ] {
-        let rules = facts(ask(&worktree, &Means::default(), tool, more.clone()).unwrap());
+        let rules = facts(ask(&worktree, &Dependencies::default(), tool, more.clone()).unwrap());
         let answers: [(Answer, &str); 3] = [
             (|_| Some(Err("no connection".to_owned())), "no connection"),
             (|_| None, "no answer within"),
@@ -167,22 +167,23 @@ fn a_model_that_fails_changes_nothing() {
         }
     }
     // A node that cannot be used is an error if a model is wanted.
-    let means = Means { model: Err("nodes/rate_edge.node.md is invalid".to_owned()), ..Means::default() };
-    let found = ask(&worktree, &means, "scout", json!({})).unwrap();
+    let dependencies =
+        Dependencies { model: Err("nodes/rate_edge.node.md is invalid".to_owned()), ..Dependencies::default() };
+    let found = ask(&worktree, &dependencies, "scout", json!({})).unwrap();
     assert_eq!(
         (&found["selector"], &found["model"]["problem"]),
         (&json!("rules"), &json!("nodes/rate_edge.node.md is invalid"))
     );
-    let refused = ask(&worktree, &means, "scout", json!({"selector": "model"})).unwrap_err();
+    let refused = ask(&worktree, &dependencies, "scout", json!({"selector": "model"})).unwrap_err();
     assert_eq!(refused, "nodes/rate_edge.node.md is invalid");
 }
 
 #[test]
 fn a_model_rates_the_relevance_and_never_the_risk() {
     let worktree = shapes();
-    let rules = ask(&worktree, &Means::default(), "scout", json!({})).unwrap();
-    let (model, means) = with_model(4, rates);
-    let found = ask(&worktree, &means, "scout", json!({"selector": "model"})).unwrap();
+    let rules = ask(&worktree, &Dependencies::default(), "scout", json!({})).unwrap();
+    let (model, dependencies) = with_model(4, rates);
+    let found = ask(&worktree, &dependencies, "scout", json!({"selector": "model"})).unwrap();
     assert_eq!((&found["selector"], &found["model"]["fallbacks"]), (&json!("model"), &json!(0)), "{found:#}");
     assert_eq!(model.most_running.load(Ordering::SeqCst), 4);
     assert!(model.calls.load(Ordering::SeqCst) <= 10);
@@ -205,10 +206,10 @@ fn a_model_rates_the_relevance_and_never_the_risk() {
 fn the_tools_of_tidepool_answer_with_json() {
     let worktree = shapes();
     let arguments = to_raw_value(&json!({"query": "rename", "symbols": "area"})).unwrap();
-    let mut all = tidepool(&worktree.sources(&Means::default()));
+    let mut all = tidepool(&worktree.sources(&Dependencies::default()));
     let names: Vec<&str> = all.iter().map(|tool| tool.declaration().name.as_str()).collect();
     assert_eq!(names, ["teach-graph", "scout"]);
-    let call = all.remove(1).call(worktree.context(&Means::default()), Some(&arguments));
+    let call = all.remove(1).call(worktree.context(&Dependencies::default()), Some(&arguments));
     let outcome = worktree.block_on(call).unwrap();
     let found: Value = serde_json::from_str(outcome.content[0].as_text().unwrap()).unwrap();
     for field in ["summary", "nodesVisited", "trainingExamples"] {
@@ -217,9 +218,14 @@ fn the_tools_of_tidepool_answer_with_json() {
 }
 
 /// Calls a method on records. Returns its text and its structured result.
-fn on(worktree: &Worktree, means: &Means, method: Method, runs: &[&str]) -> Result<(String, Value), String> {
+fn on(
+    worktree: &Worktree,
+    dependencies: &Dependencies,
+    method: Method,
+    runs: &[&str],
+) -> Result<(String, Value), String> {
     let params = to_raw_value(&json!({ "runs": runs })).unwrap();
-    let called = on_records(method, worktree.sources(means), worktree.context(means), Some(params));
+    let called = on_records(method, worktree.sources(dependencies), worktree.context(dependencies), Some(params));
     let result = worktree.block_on(called).map_err(|error| error.message)?;
     let result: Value = serde_json::from_str(result.get()).unwrap();
     Ok((result["content"][0]["text"].as_str().unwrap().to_owned(), result["structuredContent"].clone()))
@@ -234,8 +240,8 @@ fn decisions_are_recorded_and_made_again() {
     let worktree = shapes();
     let (_, selecting) = with_model(1, without_square);
     let (_, rating) = with_model(1, rates);
-    let run = |means: &Means, tool: &str, selector: &str| {
-        let found = ask(&worktree, means, tool, json!({"record": true, "selector": selector})).unwrap();
+    let run = |dependencies: &Dependencies, tool: &str, selector: &str| {
+        let found = ask(&worktree, dependencies, tool, json!({"record": true, "selector": selector})).unwrap();
         found["run"].as_str().unwrap().to_owned()
     };
     let taught = run(&selecting, "teach-graph", "model");
@@ -284,7 +290,7 @@ fn the_variables_of_tidepool_record_into_a_folder_of_the_project() {
         let variables = [("TEACHING_ENABLED", "true"), ("TEACHING_OUTPUT_DIR", folder)];
         let asked_env: BTreeMap<String, String> =
             variables.map(|(name, value)| (name.to_owned(), value.to_owned())).into();
-        ask(&worktree, &Means { asked_env, ..Means::default() }, "scout", json!({}))
+        ask(&worktree, &Dependencies { asked_env, ..Dependencies::default() }, "scout", json!({}))
     };
     let found = scout("training/data").unwrap();
     let run = found["run"].as_str().unwrap();

@@ -128,7 +128,7 @@ fn a_daemon_whose_program_was_replaced_is_named_and_stop_mends_it() {
     for command in [&["status"][..], &["doctor"], &["upgrade", "--check"]] {
         says(&run(command).stdout, &[&words, "`hob stop`"]);
     }
-    says(&run(&["upgrade", "--check"]).ok(), &["A restart ends these sessions", "\n  main: bash, idle, pid "]);
+    says(&run(&["upgrade", "--check"]).ok(), &["A restart ends these sessions", "\n  main: bash, idle", ", pid "]);
     // Another build, whose file still exists.
     says(&project.run(["status"]).ok(), &["the daemon runs an"]);
     run(&["stop"]).ok();

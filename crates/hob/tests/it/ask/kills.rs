@@ -66,7 +66,6 @@ fn forty_deaths_lose_no_question_and_no_answer_long_run() {
         seen
     });
     let acknowledged = shared.acknowledged.into_inner().unwrap();
-    eprintln!("{KILLS} deaths: {} answers acknowledged", acknowledged.len());
     for (number, seen) in seen.iter().enumerate() {
         let own = format!("asker-{number} ");
         assert!(seen.answers.keys().all(|title| title.starts_with(&own)), "to a stranger: {seen:?}");

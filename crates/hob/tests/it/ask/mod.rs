@@ -72,7 +72,7 @@ fn all_questions(project: &TestProject) -> Value {
 }
 
 /// Waits until the newest question has this title, and returns its id.
-fn asked(project: &TestProject, title: &str) -> String {
+fn await_question(project: &TestProject, title: &str) -> String {
     until("the question is asked", || {
         let newest = &all_questions(project)[0];
         (newest["title"] == title).then(|| newest["question"].as_str().unwrap().to_owned())
@@ -106,7 +106,7 @@ fn an_agent_and_the_successor_of_a_killed_one_wait_while_somebody_watches() {
     // A new daemon knows that a person was watching the previous one.
     kill_hard(project.daemon_pid().unwrap());
     let call = killed.start_call("select_option", json!({"prompt": "Which?", "options": [["a", "A"]], "wait_s": 60}));
-    asked(&project, "Which?");
+    await_question(&project, "Which?");
     until("the watcher is back", || (watching(&project) == 1).then_some(()));
     let said = project.run(["answer", "--choose", "a"]).ok();
     assert!(said.ends_with(": answered by tester (command): Which?\n  selected: \"a\"\n"), "{said}");
@@ -119,12 +119,12 @@ fn an_agent_and_the_successor_of_a_killed_one_wait_while_somebody_watches() {
     // The successor connects while the other connection still drains, and asks instead of it.
     let arguments = json!({"action": "Push?", "wait_s": 60});
     killed.start_call("confirm_action", arguments.clone());
-    let former = asked(&project, "Push?");
+    let former = await_question(&project, "Push?");
     let front_end = front_end_of(&killed);
     kill_hard(front_end);
     until("it is gone", || (!is_alive(front_end)).then_some(()));
     let call = next.start_call("confirm_action", arguments);
-    until("it is asked anew", || (asked(&project, "Push?") != former).then_some(()));
+    until("it is asked anew", || (await_question(&project, "Push?") != former).then_some(()));
     project.run(["answer", "--yes"]).ok();
     assert_eq!(next.answer(call).structured["confirmed"], true);
 
@@ -220,7 +220,7 @@ fn a_program_of_the_person_is_told_of_questions() {
     let mut peer = agent(&project);
     let call = peer.start_call("confirm_action", json!({"action": "Delete the branch?", "wait_s": 60}));
     let said = until("the program ran", || std::fs::read_to_string(&told).ok());
-    let id = asked(&project, "Delete the branch?");
+    let id = await_question(&project, "Delete the branch?");
     assert_eq!(said, format!("{id}|-- {id} Delete the branch?\n"));
     project.run(["answer", &id, "--yes"]).ok();
     assert_eq!(peer.answer(call).structured["confirmed"], true);

@@ -8,7 +8,7 @@ use std::process::Stdio;
 use serde_json::{Value, json};
 use testkit::{McpPeer, TestProject, kill_hard};
 
-use super::{Watcher, agent, agent_as, all_questions, asked};
+use super::{Watcher, agent, agent_as, all_questions, await_question};
 use crate::fresh;
 
 #[test]
@@ -91,7 +91,7 @@ fn the_dialog_of_another_process_does_not_answer_a_script() {
     let _watcher = Watcher::start(&project, Stdio::null());
     let mut script = project.hob(["ask", "confirm", "Deploy?"]);
     let mut script = script.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-    let id = asked(&project, "Deploy?");
+    let id = await_question(&project, "Deploy?");
     for role in ["control", "mcp"] {
         for (tool, arguments) in [
             ("ask_wait", json!({"question": id, "wait_s": 1})),

@@ -99,6 +99,7 @@ fn who_may_not_be_told_is_refused_and_told_why() {
     for wrong in ["no", "", "reviewer", &reviewer.replace("reviewer.", "planner."), &reviewer[..40]] {
         assert_eq!(status(&[&bearer(wrong)]).as_deref(), Some("401"), "{wrong}");
     }
+    assert_eq!(status(&[]).as_deref(), Some("401"));
     assert_eq!(status(&[&bearer(&reviewer), "Origin: null"]).as_deref(), Some("403"));
     // The header that a web page on this machine would send.
     let offered = format!("Sec-WebSocket-Protocol: mcp, bearer.{reviewer}");

@@ -115,7 +115,7 @@ pub(crate) fn change(changes: &mut BufReader<TcpStream>, text: &str) -> Value {
 }
 
 /// Has an agent ask whether to go on. Returns the agent and the question's id.
-fn asked(project: &TestProject, danger: &str) -> (McpPeer, String) {
+fn ask_question(project: &TestProject, danger: &str) -> (McpPeer, String) {
     let mut agent = ask::agent(project);
     let asked = agent.call("confirm_action", json!({"action": "Go?", "danger": danger, "wait_s": 0}));
     let id = asked.structured["question"].as_str().unwrap_or_else(|| panic!("{asked:?}")).to_owned();
@@ -201,7 +201,7 @@ fn a_question_is_answered_without_scripts() {
 #[test]
 fn a_dangerous_question_takes_only_what_is_typed() {
     let project = fresh();
-    let (mut agent, id) = asked(&project, "high");
+    let (mut agent, id) = ask_question(&project, "high");
     let browser = Browser::open(&project);
     let page = browser.get(&format!("question?id={id}"));
     assert!(page.contains("Type yes or no in full") && !page.contains("type=\"radio\""), "{page}");
@@ -210,7 +210,7 @@ fn a_dangerous_question_takes_only_what_is_typed() {
     }
     assert_eq!(browser.post(&page, &[("f0", "no"), ("action", "send")]).status, 303);
     assert_eq!(agent.call("ask_wait", json!({})).structured["confirmed"], false);
-    let (mut agent, id) = asked(&project, "normal");
+    let (mut agent, id) = ask_question(&project, "normal");
     let page = browser.get(&format!("question?id={id}"));
     assert_eq!(browser.post(&page, &[("note", "ask Ann"), ("action", "decline")]).status, 303);
     assert_eq!(agent.call("ask_wait", json!({})).structured["status"], "declined");

@@ -54,7 +54,7 @@ fn a_link_is_for_one_browser() {
 #[test]
 fn other_hosts_origins_and_forms_are_refused() {
     let project = fresh();
-    let (_agent, id) = asked(&project, "normal");
+    let (_agent, id) = ask_question(&project, "normal");
     let browser = Browser::open(&project);
     let now = format!("{}now", browser.folder);
     assert_headers(&browser.send("GET", &now, &[&browser.cookie], ""));
@@ -118,7 +118,7 @@ fn other_hosts_origins_and_forms_are_refused() {
 #[test]
 fn a_page_of_an_agent_only_shows() {
     let project = fresh();
-    let (_agent, id) = asked(&project, "normal");
+    let (_agent, id) = ask_question(&project, "normal");
     let mut command = project.hob(["page"]);
     command.env("CLAUDECODE", "1");
     let browser = Browser::open_page(command);
