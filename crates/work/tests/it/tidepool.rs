@@ -11,7 +11,7 @@ use crate::fixture::Here;
 fn ask(here: &Here, worktree: &Path, tool: &str, arguments: Value) -> Value {
     let (cwd, worktree) = (worktree.to_owned(), worktree.to_owned());
     let answer = here.call_as(Caller { cwd, worktree, ..here.caller("run") }, tool, arguments);
-    let said: Value = serde_json::from_str(&answer.text).unwrap();
+    let said: Value = serde_json::from_str(&answer.text).expect("JSON");
     assert_eq!(said, answer.value);
     said
 }
