@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use super::tidepool::OfType;
-use super::{DefinitionOut, Questions, doubt, searched, syntactic};
+use super::{DefinitionOut, Questions, display_path, doubt, searched, syntactic};
 use crate::completeness::Head;
 use crate::resolved_type::{ResolvedType, followed, types};
 use crate::shape::{Constructor, Field, Shape};
@@ -133,6 +133,10 @@ impl<P: Parts, const JSON: bool> Tool for ShowType<P, JSON> {
             let types = followed(scope, &mut found, types);
             let head = syntactic(scope, &found);
             let mut text: Vec<String> = doubt(&head).into_iter().collect();
+            if let [first, _, ..] = &types[..] {
+                let (name, file) = (&found.question.name, display_path(&first.definition.path));
+                text.push(format!("{} types are named {name}; for one of them: `{file}:{name}`", types.len()));
+            }
             for one in &types {
                 text.extend(one.aliases.iter().map(|alias| format!("{} is", alias.describe())));
                 text.push(one.definition.describe());

@@ -180,7 +180,6 @@ pub(super) async fn by_bases(inquiry: &mut Inquiry<'_>, of: &str, heads: &Heads)
         return None;
     }
     let found = inquiry.found;
-    let name = &found.question.name;
     let is_asked = |one: &&Definition| is_member(one) && !one.is_outside() && family(one.language) == of;
     for one in found.definitions.iter().filter(is_asked) {
         let base = match one.language {
@@ -188,10 +187,7 @@ pub(super) async fn by_bases(inquiry: &mut Inquiry<'_>, of: &str, heads: &Heads)
             _ => Walk { inquiry: &mut *inquiry, heads, seen: BTreeSet::new() }.base(one).await,
         };
         if let Some(base) = base {
-            return Some(format!(
-                "{} belongs to a subtype of {base}: it may use {name} without naming it here",
-                one.label
-            ));
+            return Some(format!("{} may be used through {base}, without being named here", one.label));
         }
     }
     None
@@ -292,8 +288,8 @@ impl Walk<'_, '_> {
                 let below = sheets.relative_path(&target.path).filter(|below| is_of_the_project(below));
                 let is_inside = below.is_some() && !is_ambient(&target.path);
                 if (counts_inside || !is_inside) && names_in(sheets, &target, &declares, name) {
-                    let whose = if is_inside { "also" } else { "which the project does not define and" };
-                    return Some(format!("{word}, {whose} has {name}"));
+                    let whose = if is_inside { "which also has" } else { "which the project does not define and which has" };
+                    return Some(format!("{word}, {whose} {name}"));
                 }
                 if declares.marks.has_nameless_base {
                     return Some(NAMELESS.to_owned());

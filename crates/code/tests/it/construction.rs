@@ -53,6 +53,20 @@ fn fields_that_a_constructor_declares_or_assigns() {
 }
 
 #[test]
+fn several_types_of_one_name_are_counted_first() {
+    let worktree =
+        Worktree::from_files(&[("a.rs", "pub struct Glob { pub a: u8 }\n"), ("b.rs", "pub enum Glob { One }\n")]);
+    expect![[r#"
+        2 types are named Glob; for one of them: `a.rs:Glob`
+        a.rs:1 struct Glob
+          a: u8
+        b.rs:1 enum Glob
+          no fields of its own"#]]
+    .assert_eq(&text_of(&worktree, "show_fields", "Glob"));
+    assert!(text_of(&worktree, "show_fields", "a.rs:Glob").starts_with("a.rs:1 struct Glob"));
+}
+
+#[test]
 fn a_class_is_made_by_its_constructor() {
     let said = [
         ("a.ts", PERSON, "Person"),

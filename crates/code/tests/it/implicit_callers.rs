@@ -80,22 +80,22 @@ fn bases_and_decorators_of_python() {
             ("do_GET", ""),
             (
                 "log_error",
-                "Handler.log_error belongs to a subtype of BaseHTTPRequestHandler, which the project does not define",
+                "Handler.log_error may be used through BaseHTTPRequestHandler, which the project does not define",
             ),
-            ("end_headers", "Below.end_headers belongs to a subtype of BaseHTTPRequestHandler"),
-            ("Missing.may", "Missing.may belongs to a subtype of Base"),
+            ("end_headers", "Below.end_headers may be used through BaseHTTPRequestHandler"),
+            ("Missing.may", "Missing.may may be used through Base"),
             ("index", "index is marked with `register`: other code may call it without naming it"),
             ("kept", ""),
-            ("Aliased.run", "Aliased.run belongs to a subtype of Alias (whose members are unknown)"),
-            ("Called.run", "Called.run belongs to a subtype of a base without a name"),
+            ("Aliased.run", "Aliased.run may be used through Alias (whose members are unknown)"),
+            ("Called.run", "Called.run may be used through a base without a name"),
             ("mixed", ""),
-            ("Mixin.run", "Mixin.run belongs to a subtype of Thread, which the project does not define and has run"),
-            ("_hash", "Bag._hash belongs to a subtype of "),
-            ("Row.insert", "Row.insert belongs to a subtype of MutableSequence"),
+            ("Mixin.run", "Mixin.run may be used through Thread, which the project does not define and which has run"),
+            ("_hash", "Bag._hash may be used through "),
+            ("Row.insert", "Row.insert may be used through MutableSequence"),
             ("Model.template", ""),
             ("__own", ""),
             ("taken", ""),
-            ("Taken.is_alive", "Taken.is_alive belongs to a subtype of Thread"),
+            ("Taken.is_alive", "Taken.is_alive may be used through Thread"),
             ("Kind.kind", ""),
             ("Row.column", "Row.column is the key of a dictionary"),
             ("test_it", ""),
@@ -136,17 +136,17 @@ fn bases_and_decorators_of_typescript() {
             ("Plain.go", ""),
             ("Plain.toJSON", "JavaScript itself or a browser may call Plain.toJSON"),
             ("Failed.why", ""),
-            ("Failed.name", "Failed.name belongs to a subtype of Error"),
-            ("Page.render", "Page.render belongs to a subtype of Component, which the project does not define"),
+            ("Failed.name", "Failed.name may be used through Error"),
+            ("Page.render", "Page.render may be used through Component, which the project does not define"),
             ("Front.later", ""),
-            ("Part.shown", "Part.shown belongs to a subtype of Panel"),
+            ("Part.shown", "Part.shown may be used through Panel"),
             ("connectedCallback", "JavaScript itself or a browser may call Tag.connectedCallback"),
             ("Bound.clicked", "Bound.clicked is marked with `made`"),
-            ("Impl.draw", "Impl.draw belongs to a subtype of Panel"),
+            ("Impl.draw", "Impl.draw may be used through Panel"),
             ("Sub.besides", ""),
-            ("Imported.imported", "Imported.imported belongs to a subtype of Panel"),
+            ("Imported.imported", "Imported.imported may be used through Panel"),
             ("passed_on", ""),
-            ("Aliased.shown", "Aliased.shown belongs to a subtype of Alias (whose members are unknown)"),
+            ("Aliased.shown", "Aliased.shown may be used through Alias (whose members are unknown)"),
         ],
     );
 }
@@ -173,7 +173,7 @@ fn interfaces_of_other_packages_in_go() {
             ("Shapes.Walk", ""),
             (
                 "Drain.Flush",
-                "Drain.Flush belongs to a subtype of an interface of http, which the project does not \
+                "Drain.Flush may be used through an interface of http, which the project does not \
                              define",
             ),
             ("init", "Go itself calls init"),
@@ -196,7 +196,7 @@ fn a_class_below_that_comes_later_is_seen() {
     for file in ["sub.cpp", "late.cpp"] {
         judged.write("sub.cpp", "int nothing() { return 0; }\n").write(file, below);
         let said = reason(&judged, "tick");
-        assert!(said.starts_with("Base::tick belongs to a subtype of streambuf"), "{file}: {said}");
+        assert!(said.starts_with("Base::tick may be used through streambuf"), "{file}: {said}");
     }
 }
 
@@ -220,11 +220,11 @@ fn bases_of_cpp() {
         &[
             ("A::own", ""),
             ("A::go", ""),
-            ("B::go", "B::go belongs to a subtype of Foreign, which the project does not define"),
-            ("by_alias", "C::by_alias belongs to a subtype of Al (whose members are unknown)"),
-            ("ghostly", "D::ghostly belongs to a subtype of Ghost"),
+            ("B::go", "B::go may be used through Foreign, which the project does not define"),
+            ("by_alias", "C::by_alias may be used through Al (whose members are unknown)"),
+            ("ghostly", "D::ghostly may be used through Ghost"),
             ("bare", ""),
-            ("E::go", "E::go belongs to a subtype of Foreign"),
+            ("E::go", "E::go may be used through Foreign"),
             ("first", "an attribute makes the program call E::first"),
         ],
     );
