@@ -185,7 +185,9 @@ fn mistakes_are_named() {
     );
     check_error(
         "[garden]\nbeds = 1\n\n[garden]\n",
-        expect!["hob.toml, line 4: `[garden]` is already at line 1: move the lines below this one there, and delete this one"],
+        expect![
+            "hob.toml, line 4: `[garden]` is already at line 1: move the lines below this one there, and delete this one"
+        ],
     );
     check_error(
         "[garden]\nbeds = 1\n\nbeds = 2\n",
