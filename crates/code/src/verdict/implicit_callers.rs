@@ -288,7 +288,8 @@ impl Walk<'_, '_> {
                 let below = sheets.relative_path(&target.path).filter(|below| is_of_the_project(below));
                 let is_inside = below.is_some() && !is_ambient(&target.path);
                 if (counts_inside || !is_inside) && names_in(sheets, &target, &declares, name) {
-                    let whose = if is_inside { "which also has" } else { "which the project does not define and which has" };
+                    let whose =
+                        if is_inside { "which also has" } else { "which the project does not define and which has" };
                     return Some(format!("{word}, {whose} {name}"));
                 }
                 if declares.marks.has_nameless_base {
