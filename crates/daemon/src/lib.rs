@@ -9,7 +9,7 @@ mod compat;
 mod connections;
 mod control;
 mod daemon;
-mod declared;
+mod declarations;
 mod detach;
 mod health;
 mod http;
@@ -29,7 +29,7 @@ mod tool_summary;
 mod toolsets;
 mod trim_memory;
 
-pub use declared::{declared, enabled, faults, tool_names};
+pub use declarations::{declared, enabled, faults, tool_names};
 pub use http::HttpError;
 pub use lifecycle::{Options, ServeError, serve};
 pub use parts::{health, missing_variables, sections};

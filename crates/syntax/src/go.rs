@@ -2,7 +2,7 @@
 
 use tree_sitter::Node;
 
-use super::declaration::Kind;
+use super::kind::Kind;
 use super::node_path::{Declared, Trail, children_in};
 use super::rules::{Rule, Table, classify_by_ancestor, direct, steps_to_name_node};
 use super::{Class, Grammar};

@@ -2,7 +2,7 @@
 
 use tree_sitter::Node;
 
-use super::declaration::Kind;
+use super::kind::Kind;
 use super::node_path::{Declared, Trail, children_in, named_children};
 use super::rules::is_upper;
 use super::{Class, Grammar};

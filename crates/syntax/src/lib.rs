@@ -9,6 +9,7 @@ mod declaration;
 mod default_imports;
 mod go;
 mod haskell;
+mod kind;
 mod marks;
 mod node_path;
 mod occurrence;
@@ -31,9 +32,9 @@ use serde::{Deserialize, Serialize};
 use tree_sitter::{Node, ParseOptions, ParseState, Parser, Tree};
 
 pub use c::is_pure_virtual;
-pub use declaration::Kind;
 pub use declaration::{Container, Declaration, declarations, described, shortened};
 pub use default_imports::{DEFAULT, names_module};
+pub use kind::Kind;
 pub use marks::Marks;
 pub use node_path::named_children;
 use node_path::{Declared, Trail};

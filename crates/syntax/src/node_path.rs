@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use tree_sitter::Node;
 
-use super::declaration::Kind;
+use super::kind::Kind;
 
 /// A node on the path, and its field within its parent.
 #[derive(Clone, Copy)]

@@ -5,7 +5,8 @@ use std::time::Instant;
 
 use tree_sitter::{Tree, TreeCursor};
 
-use super::declaration::{Container, Kind, containers};
+use super::declaration::{Container, containers};
+use super::kind::Kind;
 use super::marks::{Marks, marks};
 use super::node_path::{Step, Trail};
 use super::rules::is_word;

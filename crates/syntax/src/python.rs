@@ -1,6 +1,6 @@
 //! Grammar of Python.
 
-use super::declaration::Kind;
+use super::kind::Kind;
 use super::node_path::{Declared, Trail, named_children};
 use super::rules::{Rule, Table, classify_by_ancestor, direct, is_upper, steps_to_name_node};
 use super::{Class, Grammar};

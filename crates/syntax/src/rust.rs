@@ -3,7 +3,7 @@
 use memchr::memmem;
 use tree_sitter::Node;
 
-use super::declaration::Kind;
+use super::kind::Kind;
 use super::node_path::{Declared, Trail};
 use super::rules::{Rule, Table, classify_by_ancestor, direct, in_tokens, is_upper, is_word, steps_to_name_node};
 use super::{Class, Grammar};

@@ -2,8 +2,8 @@
 
 use tree_sitter::Node;
 
-use super::declaration::Kind;
 use super::default_imports::DEFAULT;
+use super::kind::Kind;
 use super::node_path::{Declared, Trail, named_children};
 use super::rules::{Rule, Table, classify_by_ancestor, direct, is_word, steps_to_name_node};
 use super::{Class, Grammar};
