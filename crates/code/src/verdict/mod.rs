@@ -26,6 +26,7 @@ mod implicit_callers;
 mod overriders;
 mod pass;
 mod prototypes;
+mod qualifier;
 mod receiver;
 mod references;
 mod resolve;

@@ -13,6 +13,7 @@ use super::grammar::is_none_of_them;
 use super::heads::Heads;
 use super::overriders::Dispatches;
 use super::prototypes::{Prototypes, has_compile_commands};
+use super::qualifier::exclude_other_types;
 use super::references::References;
 use super::resolve::{Candidate, Evidence, Resolution, resolve};
 use super::{Uses, implicit_callers, is_judged_by};
@@ -107,6 +108,10 @@ impl Pass {
                 }
             }
         }
+        let is_silent =
+            |at: &usize| matches!(resolve(*at, &candidates).verdict, Verdict::Undecided(Code::Inactive | Code::Macro));
+        let open = wanted.iter().copied().filter(is_silent).collect();
+        exclude_other_types(&asked.call, found, open, &mut candidates).await;
         self.resolve(found, &wanted, &candidates);
         true
     }

@@ -118,7 +118,7 @@ pub(crate) fn what_is_silent_is_judged_by_its_words(judged: &JudgedProject) {
     let (answer, text) = judged.until_final("find_callers", json!({"name": "area"}));
     assert_eq!(sites(&answer).len(), 2, "{text}");
     assert!(sites(&answer).iter().all(|site| site.contains("confirmed")), "{text}");
-    the_grammar_excludes_variables_and_not_members_of_other_types(judged);
+    the_grammar_and_the_type_before_a_path_exclude(judged);
     a_macro_that_is_given_self_or_handed_on_may_mean_anything(judged);
 }
 
@@ -138,8 +138,7 @@ fn where_something_is_missing_the_usual_features_are() {
 }
 
 /// Two types with methods and fields of the same names, used where the server is silent.
-fn types_with_equal_members() -> &'static str {
-    "pub struct Circle { size: u8 }\n\
+const TYPES_WITH_EQUAL_MEMBERS: &str = "pub struct Circle { size: u8 }\n\
      impl Circle { pub fn made() -> Circle { Circle { size: 1 } } }\n\
      pub struct Line { size: u8 }\n\
      impl Line { pub fn made() -> Line { Line { size: 1 } } }\n\
@@ -150,15 +149,21 @@ fn types_with_equal_members() -> &'static str {
      fn a() { crate::Line::made(); String::made(); Vec::<u8>::made(); }\n\
      }\n\
      macro_rules! lines { ($t:ident) => { { let size = 1; Line { size }; Line::made() } } }\n\
-     pub fn b() { lines!(Line); }\n"
-}
+     pub fn b() { lines!(Line); }\n";
 
-fn the_grammar_excludes_variables_and_not_members_of_other_types(judged: &JudgedProject) {
-    judged.write("src/lib.rs", types_with_equal_members());
-    for (tool, name, unverified) in [("find_callers", "Circle::made", 5), ("find_uses", "Circle.size", 1)] {
+fn the_grammar_and_the_type_before_a_path_exclude(judged: &JudgedProject) {
+    for (tool, name, more, unverified) in [
+        // `Self` is not followed.
+        ("find_callers", "Circle::made", "", 1),
+        ("find_callers", "Circle::made", "#[cfg(nowhere)] type Line = Circle;\n", 3),
+        ("find_callers", "Circle::made", "macro_rules! alias { ($a:ident) => { type $a = Circle; } }\n", 5),
+        ("find_callers", "Circle::made", "macro_rules! any { ($t:ident) => { $t::made() } }\n", 2),
+        ("find_uses", "Circle.size", "", 1),
+    ] {
+        judged.write("src/lib.rs", format!("{TYPES_WITH_EQUAL_MEMBERS}{more}"));
         let (answer, text) = judged.until_judged(tool, json!({"name": name}));
         let head = &answer["head"];
-        assert_eq!((&head["verified"], &head["unverified"]), (&json!(1), &json!(unverified)), "{text}");
+        assert_eq!((&head["verified"], &head["unverified"]), (&json!(1), &json!(unverified)), "{more} {text}");
     }
 }
 
