@@ -6,12 +6,33 @@ use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::{Arc, Weak};
 
-use mcp::tool::{self, Declaration, Registry};
+use mcp::tool::{self, AnyTool, Declaration, Registry};
 use project::{HelloAck, Repeat, RepeatRule};
 
 /// Cached summary of each registry: computing one dominates the handshake.
 #[derive(Default)]
-pub(crate) struct ToolSummaries(Mutex<HashMap<usize, ToolSummary>>);
+pub(crate) struct ToolSummaries(Mutex<Cache>);
+
+#[derive(Default)]
+struct Cache {
+    summaries: HashMap<usize, ToolSummary>,
+    hashes: Hashes,
+}
+
+/// The hashes of tools by their addresses. Each worktree has its own registry, but registries share their tools.
+#[derive(Default)]
+struct Hashes(HashMap<usize, (Weak<dyn AnyTool>, u64)>);
+
+impl Hashes {
+    fn hash(&mut self, tool: &Arc<dyn AnyTool>) -> u64 {
+        let compute = || {
+            let mut hasher = DefaultHasher::new();
+            hash(tool.declaration(), &mut hasher);
+            (Arc::downgrade(tool), hasher.finish())
+        };
+        self.0.entry(Arc::as_ptr(tool).cast::<()>().addr()).or_insert_with(compute).1
+    }
+}
 
 #[derive(Clone)]
 struct ToolSummary {
@@ -28,13 +49,15 @@ impl ToolSummaries {
     /// Returns the answer, with the summary of these tools.
     pub(crate) fn add_to(&self, ack: HelloAck, registry: &Arc<Registry>) -> HelloAck {
         let revision = *registry.changes().borrow();
-        let mut summaries = self.0.lock();
+        let mut cache = self.0.lock();
+        let Cache { summaries, hashes } = &mut *cache;
         summaries.retain(|_, known| known.of.strong_count() > 0);
+        hashes.0.retain(|_, (tool, _)| tool.strong_count() > 0);
         let known = summaries
             .entry(Arc::as_ptr(registry).addr())
-            .or_insert_with(|| ToolSummary::from_registry(registry, revision));
+            .or_insert_with(|| ToolSummary::from_registry(registry, revision, hashes));
         if known.revision != revision {
-            *known = ToolSummary::from_registry(registry, revision);
+            *known = ToolSummary::from_registry(registry, revision, hashes);
         }
         let ToolSummary { listing, read_only, repeat, .. } = known.clone();
         HelloAck { listing, read_only, repeat: Some(repeat), ..ack }
@@ -42,11 +65,11 @@ impl ToolSummaries {
 }
 
 impl ToolSummary {
-    fn from_registry(registry: &Arc<Registry>, revision: u64) -> ToolSummary {
+    fn from_registry(registry: &Arc<Registry>, revision: u64, hashes: &mut Hashes) -> ToolSummary {
         let tools = registry.list();
         let declarations = || tools.iter().map(|tool| tool.declaration());
         let mut hasher = DefaultHasher::new();
-        declarations().for_each(|declaration| hash(declaration, &mut hasher));
+        tools.iter().for_each(|tool| hasher.write_u64(hashes.hash(tool)));
         let read_only = declarations().filter(|declaration| declaration.effect.read_only);
         let mut repeat: Vec<RepeatRule> = Vec::new();
         let says_more = |tool: &&Declaration| !tool.effect.read_only || tool.repeat == tool::Repeat::Lasting;
