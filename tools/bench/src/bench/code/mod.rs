@@ -110,8 +110,10 @@ fn questions(bench: &Bench, names: &[String], lines: usize) -> Result<Vec<Figure
             refused += 1;
             continue;
         }
-        if result["structuredContent"]["head"]["complete"] != json!(false) {
-            bail!("the answer for {name} does not say how sure it is: {}", result["structuredContent"]["head"]);
+        let answer = &result["structuredContent"];
+        // Without a place that mentions the name, syntax decides.
+        if answer["head"]["complete"] != json!(false) && answer["total"] != json!(0) {
+            bail!("the answer for {name} does not say how sure it is: {}", answer["head"]);
         }
         labelled.push(took);
         grep_bytes += found.stdout.len();
