@@ -230,7 +230,7 @@ impl<'a> Reading<'a> {
             let name = is_enum.then(|| holder.name.clone());
             shape.add(made, fields, positional.is_none(), name);
         }
-        // A struct without fields is no record.
+        // A record has fields.
         shape.constructors.iter_mut().for_each(|made| made.is_record &= !made.fields.is_empty());
         shape
     }

@@ -169,11 +169,11 @@ fn output(args: &Args, scope: &Scope, found: &Callees, judged: &Judgement, since
     }
 }
 
-/// A place, and what is declared there.
-type Place<'a> = (&'a Path, usize, Kind);
+/// The file, the offset and the kind of a declaration.
+type DeclarationKey<'a> = (&'a Path, usize, Kind);
 
 /// Returns the name of a callee, and the place of its only definition or of the macro that makes it.
-fn target(callee: &Callee) -> (&str, Option<Place<'_>>) {
+fn target(callee: &Callee) -> (&str, Option<DeclarationKey<'_>>) {
     match (&callee.definitions[..], &callee.made_at) {
         ([one], _) => (one.label.as_str(), Some((&*one.path, one.line, one.kind))),
         (_, made_at) => (callee.name.as_str(), made_at.as_ref().map(|(path, line, kind)| (&**path, *line, *kind))),

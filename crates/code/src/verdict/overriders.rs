@@ -92,7 +92,7 @@ pub(super) struct Dispatches {
 }
 
 impl Inquiry<'_> {
-    /// Decides which definition a call at a site runs that resolves to another method of the name; `None` for none of them.
+    /// Decides which definition is run by a call that resolves to another method of this name; `None` if no definition is.
     pub(super) async fn dispatch(&mut self, site: &Site, spot: &Spot, all: &mut Dispatches) -> Option<Dispatch> {
         let is_rust = site.language == Language::Rust;
         let by_syntax = || match is_rust {

@@ -1,5 +1,5 @@
-//! The first line of an answer, the order of its list, the size of its structured form, its revision, and what it says
-//! about syntax that is not read.
+//! The form of an answer: its first line, the order of its list, the size of its structured result, its revision, and the
+//! lines that do not parse.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::process::Command;

@@ -15,7 +15,7 @@ use crate::projects;
 
 const WAIT_MS: u64 = 1_000;
 
-/// Asserts that an answer is not final, arrives in time, and explains in its first line what is missing.
+/// Asserts that an answer is not complete, arrives in time, and has the wanted words in its first line.
 fn check(judged: &JudgedProject, wanted: &[&str]) {
     check_within(judged, WAIT_MS, wanted);
 }
@@ -194,7 +194,7 @@ fn what_a_server_reads_is_no_link_to_another_file() {
     let _bin = put(&mut judged, "clangd", "exit 3");
     judged.write("a.c", "int area(void) { return 1; }\nint b(void) { return area(); }\n");
     let commands = judged.path().join("compile_commands.json");
-    // It is no regular file.
+    // A link to a device.
     symlink("/dev/zero", &commands).unwrap();
     let (_, text) = judged.stays_open("find_callers", "area");
     assert!(!text.contains("which has another name"), "{text}");

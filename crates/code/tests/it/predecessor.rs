@@ -94,7 +94,7 @@ fn calls_are_told_from_other_mentions() {
         ("x = \"area 1\" ++ show (area 2)\ny = \"area\"\n", [1]),
         // Export and import lists over several lines.
         ("module Main (\n  area,\n  x ) where\nimport Geo\n  ( other\n  , area\n  )\nx = area 1\n", [8]),
-        // A qualified call on a line of its own.
+        // A qualified call on a separate line.
         ("import qualified Geo as G\nx =\n  G.area\n    1\n", [3]),
         // Line comments, and the head of a module.
         ("module Main (area) where\n-- area 1\n-- | area\nx = area 1 -- area 2\n", [4]),

@@ -6,7 +6,7 @@ use testkit::{Screen, TestProject, has_program, kill_hard, until};
 use super::{Watcher, agent, all_questions};
 use crate::fresh;
 
-/// Creates a project for a test that needs terminals; `None` if there are none.
+/// Creates a project for a test that needs terminals; `None` without tmux.
 fn with_terminals() -> Option<TestProject> {
     has_program("tmux").then(fresh)
 }

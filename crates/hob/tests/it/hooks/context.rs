@@ -168,7 +168,7 @@ fn a_late_answer_comes_by_the_next_hook_once() {
         return;
     }
     let (project, mut bob) = two_agents();
-    // In a terminal of its own, which this process did not start.
+    // In a separate terminal, which this process did not start.
     let answer = |text: &str| {
         Screen::run(&project, &format!("hob answer --text '{text}'")).until("ended with 0");
     };
