@@ -111,6 +111,10 @@ async fn control_c_reaches_the_program_in_the_foreground() {
     // As a key, while the program is busy.
     let begun = session.eval(EvalRequest { wait: Duration::from_millis(1), ..EvalRequest::new("sleep 1000") }).await;
     let begun = begun.expect("an answer").eval;
+    // A key before that would reach the shell.
+    let shell = session.info().pid.expect("it runs");
+    let children = format!("/proc/{shell}/task/{shell}/children");
+    testkit::until("a running program", || std::fs::read_to_string(&children).ok().filter(|pids| !pids.is_empty()));
     assert_eq!(press(&session, "<C-c>").await.0, Status::Done);
     assert_eq!(session.wait(Some(begun), LONG, 1000).await.expect("it is remembered").status, Status::Done);
     session.stop("done").await;
